@@ -1,0 +1,16 @@
+//! The words every other crate speaks: addresses and prefixes, origin AS and country, round-trip
+//! times, moments on a clock somebody else reads, and quantiles.
+//!
+//! No I/O, no clock, no randomness; units live in the types.
+
+mod addr;
+mod moment;
+mod origin;
+mod quantile;
+mod rtt;
+
+pub use addr::{AddrClass, ParseAddrError, Prefix, PrefixLengths, ServerAddr};
+pub use moment::Moment;
+pub use origin::{Asn, Country, Origin, ParseAsnError, ParseCountryError};
+pub use quantile::{median, quantile};
+pub use rtt::Rtt;

@@ -1,0 +1,3 @@
+//! The project's own tools, run as `cargo xtask <task>`.
+
+fn main() {}
