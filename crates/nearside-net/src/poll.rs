@@ -1,0 +1,191 @@
+//! Sleeping until a port has something, a moment has come, or another thread says stop.
+
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nearside_types::Moment;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::clock::MonotonicClock;
+use crate::error::NetError;
+use crate::udp::UdpPort;
+
+/// Why a wait ended. With no port ready and not stopped, it was the moment (or a signal).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ready {
+    /// Positions of the ports that have datagrams or errors; drain both, or the next wait returns at
+    /// once.
+    pub ports: Vec<usize>,
+    /// Whether the loop was told to stop.
+    pub stopped: bool,
+}
+
+/// Waits until one of the ports has a datagram or an error, `until` has come, or `stop` was called.
+///
+/// Returns at once if `until` has passed. Wakes about 60 µs late on an idle Linux machine, about
+/// 10 µs after [`sharpen_timers`].
+pub fn wait<'a>(
+    ports: impl IntoIterator<Item = &'a UdpPort>,
+    stop: &Stop,
+    until: Option<Moment>,
+    clock: &MonotonicClock,
+) -> Result<Ready, NetError> {
+    let sockets = ports.into_iter().map(UdpPort::socket);
+    let mut fds = vec![PollFd::new(&stop.shared.receiver, PollFlags::IN)];
+    fds.extend(sockets.map(|socket| PollFd::new(socket, PollFlags::IN)));
+    let timeout = until.map(|until| timespec(until, clock.now()));
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(_) => Ok(ready(&fds, stop)),
+        // A signal: the caller looks at its state and comes back.
+        Err(rustix::io::Errno::INTR) => Ok(ready(&[], stop)),
+        Err(errno) => Err(NetError::Wait {
+            ports: fds.len() - 1,
+            source: errno.into(),
+        }),
+    }
+}
+
+fn ready(fds: &[PollFd<'_>], stop: &Stop) -> Ready {
+    let ports = fds.iter().skip(1).enumerate();
+    Ready {
+        ports: ports
+            .filter(|(_, fd)| !fd.revents().is_empty())
+            .map(|(index, _)| index)
+            .collect(),
+        stopped: stop.is_stopped(),
+    }
+}
+
+fn timespec(until: Moment, now: Moment) -> Timespec {
+    let left = until - now;
+    Timespec {
+        tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: left.subsec_nanos().into(),
+    }
+}
+
+/// Asks for exact wake-ups of the calling thread: Linux otherwise lets timers slip by 50 µs to join
+/// them (prctl(2), PR_SET_TIMERSLACK). Does nothing elsewhere.
+pub fn sharpen_timers() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// Tells a loop to end, from any thread. Clones belong to the same loop; stopping is for good.
+#[derive(Debug, Clone)]
+pub struct Stop {
+    shared: Arc<Shared>,
+}
+
+/// The waker is a pair of loopback sockets, the one thing every system can poll beside UDP ports.
+/// They are connected to each other, so nobody else can wake the loop.
+#[derive(Debug)]
+struct Shared {
+    stopped: AtomicBool,
+    sender: UdpSocket,
+    receiver: UdpSocket,
+}
+
+impl Stop {
+    /// A signal for a new loop.
+    pub fn new() -> Result<Self, NetError> {
+        let (sender, receiver) = connected_pair().map_err(|source| NetError::Bind {
+            addr: (Ipv4Addr::LOCALHOST, 0).into(),
+            source,
+        })?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                stopped: AtomicBool::new(false),
+                sender,
+                receiver,
+            }),
+        })
+    }
+
+    /// Ends the loop's present wait, and every later one.
+    pub fn stop(&self) {
+        if !self.shared.stopped.swap(true, Ordering::AcqRel) {
+            // Cannot be lost: the receiver's buffer is empty before the first and only datagram.
+            let _ = self.shared.sender.send(b"!");
+        }
+    }
+
+    /// Whether [`Stop::stop`] was called.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Acquire)
+    }
+}
+
+fn connected_pair() -> io::Result<(UdpSocket, UdpSocket)> {
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    sender.connect(receiver.local_addr()?)?;
+    receiver.connect(sender.local_addr()?)?;
+    sender.set_nonblocking(true)?;
+    Ok((sender, receiver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    use crate::udp::PortConfig;
+
+    fn port(clock: &MonotonicClock) -> UdpPort {
+        UdpPort::bind(PortConfig::at((Ipv4Addr::LOCALHOST, 0).into()), clock).unwrap()
+    }
+
+    #[test]
+    fn sleeps_until_the_moment_and_not_much_longer() {
+        let clock = MonotonicClock::start();
+        let stop = Stop::new().unwrap();
+        let until = clock.now() + Duration::from_micros(2_300);
+        let ready = wait(&[port(&clock)], &stop, Some(until), &clock).unwrap();
+        assert_eq!(ready, Ready::default());
+        assert!(clock.now() >= until);
+        assert!(clock.now() - until < Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_moment_in_the_past_does_not_wait() {
+        let clock = MonotonicClock::start();
+        let stop = Stop::new().unwrap();
+        let ready = wait(&[], &stop, Some(Moment::EPOCH), &clock).unwrap();
+        assert_eq!(ready, Ready::default());
+    }
+
+    #[test]
+    fn names_the_ports_that_can_be_read() {
+        let clock = MonotonicClock::start();
+        let stop = Stop::new().unwrap();
+        let ports = [port(&clock), port(&clock), port(&clock)];
+        for reader in [0, 2] {
+            ports[1]
+                .send(ports[reader].local_addr(), b"x", None)
+                .unwrap();
+        }
+        let ready = wait(&ports, &stop, None, &clock).unwrap();
+        assert_eq!(ready.ports, [0, 2]);
+        assert!(!ready.stopped);
+    }
+
+    #[test]
+    fn stopping_from_another_thread_ends_an_endless_wait_and_stays() {
+        let clock = MonotonicClock::start();
+        let stop = Stop::new().unwrap();
+        let remote = stop.clone();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(10));
+            remote.stop();
+            remote.stop();
+        });
+        for _ in 0..3 {
+            let ready = wait(&[], &stop, None, &clock).unwrap();
+            assert!(ready.stopped);
+        }
+        stopper.join().unwrap();
+    }
+}

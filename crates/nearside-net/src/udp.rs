@@ -1,0 +1,419 @@
+//! A UDP port: sends single datagrams, receives batches with the kernel's arrival times, and hands
+//! out the ICMP errors that came back.
+//!
+//! Never blocks; [`crate::wait`] is where a loop sleeps. Fragmentation is off (quinn-udp sets
+//! `IP_PMTUDISC_PROBE`), so a datagram beyond the interface's MTU is refused rather than cut up.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use quinn_udp::{Transmit, UdpSockRef, UdpSocketState};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::buffers::{RecvBuffers, split_joined};
+use crate::clock::MonotonicClock;
+use crate::error::NetError;
+use crate::stamp::{ReadSpan, ReceivedAt, StampConverter};
+
+/// What to open a port with. The defaults suit a prober; the lab changes two of them.
+#[derive(Debug, Clone, Copy)]
+pub struct PortConfig {
+    /// The local address; port 0 takes a free one. An IPv6 port never carries IPv4.
+    pub addr: SocketAddr,
+    /// Bytes of kernel memory asked for in each direction. Default 8 MiB, which holds a burst of
+    /// some 10,000 small datagrams. Beyond the system's limit (`net.core.rmem_max`) it takes
+    /// privilege; [`UdpPort::buffers`] tells what was granted.
+    pub buffer_bytes: usize,
+    /// Whether ICMP errors are kept for [`UdpPort::drain_errors`]. Default yes.
+    pub icmp_errors: IcmpErrors,
+    /// Take traffic from the loopback interface only, where the system can promise that (Linux; a
+    /// refusal is not an error). Default no.
+    pub loopback_only: bool,
+}
+
+/// What to do with ICMP errors that come back for our datagrams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IcmpErrors {
+    /// Keep them; whoever waits for the port must then drain them.
+    Report,
+    /// Forget them.
+    Ignore,
+}
+
+impl PortConfig {
+    /// A port at this address, with the defaults.
+    pub fn at(addr: SocketAddr) -> Self {
+        Self {
+            addr,
+            buffer_bytes: 8 << 20,
+            icmp_errors: IcmpErrors::Report,
+            loopback_only: false,
+        }
+    }
+
+    /// Any free port on all IPv4 addresses.
+    pub fn ephemeral_v4() -> Self {
+        Self::at((Ipv4Addr::UNSPECIFIED, 0).into())
+    }
+
+    /// Any free port on all IPv6 addresses.
+    pub fn ephemeral_v6() -> Self {
+        Self::at((Ipv6Addr::UNSPECIFIED, 0).into())
+    }
+}
+
+/// A datagram that came in; the payload lives until the callback returns.
+#[derive(Debug, Clone, Copy)]
+pub struct Datagram<'a> {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// The local address it was sent to, where the system tells.
+    pub to_ip: Option<IpAddr>,
+    /// When it arrived.
+    pub received: ReceivedAt,
+    /// What it says.
+    pub payload: &'a [u8],
+}
+
+/// What became of a datagram we sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// Handed to the kernel.
+    Sent,
+    /// The send buffer is full: try again later.
+    WouldBlock,
+    /// The kernel itself knows that it cannot get there: no route, or a local firewall forbids it.
+    Unreachable,
+}
+
+/// An ICMP error came back for a datagram sent to this address: port, host or network unreachable,
+/// or forbidden. The server is down, or not there for us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreachable {
+    /// The destination of our datagram (not the router that complained).
+    pub to: SocketAddr,
+}
+
+/// Kernel memory of a port, as the kernel counts it (Linux reports twice what one asks for, since it
+/// charges its own bookkeeping too).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketBuffers {
+    /// Bytes for datagrams not yet read.
+    pub receive: usize,
+    /// Bytes for datagrams not yet gone.
+    pub send: usize,
+}
+
+/// An open UDP port.
+#[derive(Debug)]
+pub struct UdpPort {
+    socket: Socket,
+    state: UdpSocketState,
+    stamps: StampConverter,
+    local: SocketAddr,
+    icmp_errors: IcmpErrors,
+}
+
+impl UdpPort {
+    /// Opens the port.
+    pub fn bind(config: PortConfig, clock: &MonotonicClock) -> Result<Self, NetError> {
+        let addr = config.addr;
+        let (socket, local) = open(config).map_err(|source| NetError::Bind { addr, source })?;
+        let state =
+            configure(&socket, config).map_err(|source| NetError::Configure { addr, source })?;
+        Ok(Self {
+            socket,
+            state,
+            stamps: StampConverter::new(clock.read_both()),
+            local,
+            icmp_errors: config.icmp_errors,
+        })
+    }
+
+    /// The address the port is bound to, with the real port number.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// How much memory the kernel granted.
+    pub fn buffers(&self) -> SocketBuffers {
+        SocketBuffers {
+            receive: self.socket.recv_buffer_size().unwrap_or(0),
+            send: self.socket.send_buffer_size().unwrap_or(0),
+        }
+    }
+
+    /// Hands one batch of waiting datagrams to `deliver`, in order of arrival, and says how many
+    /// there were. 0 means that nothing was waiting: call it until then, or arrival times become
+    /// suspect too easily after a clock step.
+    pub fn recv_batch(
+        &mut self,
+        buffers: &mut RecvBuffers,
+        clock: &MonotonicClock,
+        mut deliver: impl FnMut(Datagram<'_>),
+    ) -> Result<usize, NetError> {
+        let Some(batch) = self.fill(buffers, clock)? else {
+            return Ok(0);
+        };
+        let mut count = 0;
+        for (meta, bytes) in buffers.filled(batch.filled) {
+            let received = self.stamps.convert(batch.read, meta.timestamp);
+            for payload in split_joined(bytes, meta.stride) {
+                count += 1;
+                deliver(Datagram {
+                    from: meta.addr,
+                    to_ip: meta.dst_ip.or_else(|| self.bound_ip()),
+                    received,
+                    payload,
+                });
+            }
+        }
+        Ok(count)
+    }
+
+    /// Receives into the buffers; none when nothing waits or only pending errors were in the way.
+    fn fill(
+        &mut self,
+        buffers: &mut RecvBuffers,
+        clock: &MonotonicClock,
+    ) -> Result<Option<Batch>, NetError> {
+        for _ in 0..PENDING_ERRORS_SKIPPED {
+            let (mut slices, metas) = buffers.parts();
+            let socket = UdpSockRef::from(&self.socket);
+            let began = clock.read_both();
+            match self.state.recv(socket, &mut slices, metas) {
+                Ok(filled) => {
+                    let ended = clock.read_both();
+                    let read = ReadSpan { began, ended };
+                    return Ok(Some(Batch { filled, read }));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.stamps.handle_empty(began);
+                    return Ok(None);
+                }
+                Err(error) if is_reported_by_network(&error) => {}
+                Err(source) => return Err(self.receive_error(source)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends one datagram, from `src_ip` if given (it must be an address of this machine).
+    ///
+    /// Take the time right before the call; it ends up in the sample.
+    pub fn send(
+        &self,
+        to: SocketAddr,
+        payload: &[u8],
+        src_ip: Option<IpAddr>,
+    ) -> Result<SendOutcome, NetError> {
+        let transmit = Transmit {
+            destination: to,
+            ecn: None,
+            contents: payload,
+            segment_size: None,
+            src_ip,
+        };
+        let mut attempts = 1;
+        loop {
+            match self
+                .state
+                .try_send(UdpSockRef::from(&self.socket), &transmit)
+            {
+                Ok(()) => return Ok(SendOutcome::Sent),
+                // A socket reports the ICMP error of an earlier datagram on the next call and does
+                // not send (ip(7), IP_RECVERR): the next attempt tells whether it meant this one.
+                Err(error)
+                    if is_reported_by_network(&error) && attempts < PENDING_ERRORS_SKIPPED =>
+                {
+                    attempts += 1;
+                }
+                Err(error) => return self.send_outcome(to, payload.len(), error),
+            }
+        }
+    }
+
+    fn send_outcome(
+        &self,
+        to: SocketAddr,
+        length: usize,
+        source: io::Error,
+    ) -> Result<SendOutcome, NetError> {
+        match source.kind() {
+            io::ErrorKind::WouldBlock => Ok(SendOutcome::WouldBlock),
+            io::ErrorKind::PermissionDenied => Ok(SendOutcome::Unreachable),
+            _ if is_out_of_buffers(&source) => Ok(SendOutcome::WouldBlock),
+            _ if !quinn_udp::is_msg_size_err(&source) && is_reported_by_network(&source) => {
+                Ok(SendOutcome::Unreachable)
+            }
+            _ => Err(NetError::Send {
+                local: self.local,
+                to,
+                length,
+                source,
+            }),
+        }
+    }
+
+    /// Hands every queued ICMP error to `report` and says how many there were. Always 0 where the
+    /// system keeps no such queue (all but Linux) or the port ignores them.
+    pub fn drain_errors(&mut self, mut report: impl FnMut(Unreachable)) -> Result<usize, NetError> {
+        let mut count = 0;
+        while self.icmp_errors == IcmpErrors::Report
+            && let Some(to) = next_queued_error(&self.socket).map_err(|e| self.receive_error(e))?
+        {
+            count += 1;
+            report(Unreachable { to });
+        }
+        Ok(count)
+    }
+
+    fn bound_ip(&self) -> Option<IpAddr> {
+        Some(self.local.ip()).filter(|ip| !ip.is_unspecified())
+    }
+
+    fn receive_error(&self, source: io::Error) -> NetError {
+        NetError::Receive {
+            local: self.local,
+            source,
+        }
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+/// How many buffers a receive call filled, and when.
+struct Batch {
+    filled: usize,
+    read: ReadSpan,
+}
+
+/// Each pending error costs one call; more than a few in a row would starve the loop.
+const PENDING_ERRORS_SKIPPED: usize = 8;
+
+fn open(config: PortConfig) -> io::Result<(Socket, SocketAddr)> {
+    let domain = Domain::for_address(config.addr);
+    let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    if domain == Domain::IPV6 {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&config.addr.into())?;
+    let local = socket.local_addr()?.as_socket();
+    Ok((socket, local.unwrap_or(config.addr)))
+}
+
+fn configure(socket: &Socket, config: PortConfig) -> io::Result<UdpSocketState> {
+    let state = UdpSocketState::new(socket.into())?;
+    if config.icmp_errors == IcmpErrors::Report {
+        state.enable_transport_errors(socket.into())?;
+    }
+    // Both are wishes: with less memory or on all interfaces the port still works.
+    enlarge_buffers(socket, config.buffer_bytes);
+    if config.loopback_only {
+        keep_to_loopback(socket);
+    }
+    Ok(state)
+}
+
+fn enlarge_buffers(socket: &Socket, bytes: usize) {
+    let _ = socket.set_recv_buffer_size(bytes);
+    let _ = socket.set_send_buffer_size(bytes);
+    exceed_buffer_limits(socket, bytes);
+}
+
+/// `SO_RCVBUFFORCE` and its sibling pass the system's limit, given CAP_NET_ADMIN (socket(7)).
+#[cfg(target_os = "linux")]
+fn exceed_buffer_limits(socket: &Socket, bytes: usize) {
+    use rustix::net::sockopt;
+    let _ = sockopt::set_socket_recv_buffer_size_force(socket, bytes);
+    let _ = sockopt::set_socket_send_buffer_size_force(socket, bytes);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exceed_buffer_limits(_: &Socket, _: usize) {}
+
+#[cfg(target_os = "linux")]
+fn keep_to_loopback(socket: &Socket) {
+    let _ = socket.bind_device(Some(b"lo"));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_to_loopback(_: &Socket) {}
+
+/// The original destination of the next datagram in the error queue: that is what `recvfrom` gives
+/// as the address there, while the complaining router is in a control message (ip(7), IP_RECVERR).
+#[cfg(target_os = "linux")]
+fn next_queued_error(socket: &Socket) -> io::Result<Option<SocketAddr>> {
+    use rustix::io::Errno;
+    use rustix::net::{RecvFlags, recvfrom};
+
+    let mut quoted = [0u8; 1];
+    loop {
+        match recvfrom(
+            socket,
+            &mut quoted,
+            RecvFlags::ERRQUEUE | RecvFlags::DONTWAIT,
+        ) {
+            Ok((_, _, from)) => match from.and_then(|addr| SocketAddr::try_from(addr).ok()) {
+                Some(destination) => return Ok(Some(destination)),
+                None => continue,
+            },
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn next_queued_error(_: &Socket) -> io::Result<Option<SocketAddr>> {
+    Ok(None)
+}
+
+/// Whether an error of a socket call only says what ICMP told about some earlier datagram. Windows
+/// says "connection reset" for it.
+fn is_reported_by_network(error: &io::Error) -> bool {
+    use io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::Interrupted
+    ) || quinn_udp::is_msg_size_err(error)
+        || is_rare_icmp_error(error)
+}
+
+/// The rest of what Linux makes of ICMP codes (`icmp_err_convert` in its net/ipv4/icmp.c).
+#[cfg(target_os = "linux")]
+fn is_rare_icmp_error(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    [
+        Errno::NOPROTOOPT,
+        Errno::OPNOTSUPP,
+        Errno::HOSTDOWN,
+        Errno::NONET,
+        Errno::PROTO,
+        Errno::ACCESS,
+    ]
+    .map(|errno| Some(errno.raw_os_error()))
+    .contains(&error.raw_os_error())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_rare_icmp_error(_: &io::Error) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn is_out_of_buffers(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error())
+}
+
+#[cfg(not(unix))]
+fn is_out_of_buffers(_: &io::Error) -> bool {
+    false
+}
