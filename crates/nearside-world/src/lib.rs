@@ -1,0 +1,20 @@
+//! Virtual Internets: populations of game servers with their round-trip times, read from files or
+//! generated from a map of cities and cables, and how such servers and their masters answer.
+//!
+//! Opens no socket and reads no clock: the lab and the virtual-time driver move the bytes, bring the
+//! moments and the seeds. The same seed gives the same world on every machine.
+
+mod addresses;
+mod apportion;
+mod cables;
+mod chance;
+mod cities;
+mod generate;
+mod params;
+mod place;
+mod population;
+
+pub use chance::ProbeNoise;
+pub use generate::generate;
+pub use params::{Game, ParamsError, WorldParams};
+pub use population::{Population, WorldServer};

@@ -1,0 +1,314 @@
+//! The parameters of a generated world, and the built-in ones (`scenarios/hub.toml`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use nearside_types::Country;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::chance::ProbeNoise;
+
+mod check;
+
+pub(crate) use check::ensure;
+
+const BUILTIN: &str = include_str!("../../../scenarios/hub.toml");
+
+/// Sections that are lists of named things: a file that has one replaces it as a whole, since half
+/// of one map and half of another make no world. All other sections are merged key by key.
+const REPLACED_WHOLE: [&str; 6] = [
+    "clients",
+    "hubs",
+    "cables",
+    "us_hosting_cities",
+    "country_shares",
+    "registries",
+];
+
+/// Which population to generate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Game {
+    /// Counter-Strike: Source, late 2007: tens of thousands of servers, A2S on port 27015.
+    Css,
+    /// Wolfenstein: Enemy Territory: a tenth as many, the Quake 3 protocol on port 27960.
+    EnemyTerritory,
+}
+
+impl Game {
+    /// The port a server of the game answers on unless told otherwise.
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Self::Css => 27015,
+            Self::EnemyTerritory => 27960,
+        }
+    }
+}
+
+/// Everything a generated world is made of; checked when read, so that generating cannot fail.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorldParams {
+    pub(crate) population: PopulationParams,
+    pub(crate) prefixes: PrefixParams,
+    pub(crate) rtt: RttParams,
+    /// Latitude, longitude, access delay in milliseconds.
+    pub(crate) clients: BTreeMap<String, [f64; 3]>,
+    /// Latitude, longitude.
+    pub(crate) hubs: BTreeMap<String, [f64; 2]>,
+    pub(crate) cables: CableParams,
+    /// Latitude, longitude, share.
+    pub(crate) us_hosting_cities: BTreeMap<String, [f64; 3]>,
+    pub(crate) enemy_territory: EnemyTerritoryParams,
+    pub(crate) country_shares: BTreeMap<Country, f64>,
+    pub(crate) registries: Vec<Registry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PopulationParams {
+    pub(crate) answering: usize,
+    pub(crate) ases: usize,
+    pub(crate) ases_per_country_exponent: f64,
+    pub(crate) as_size_zipf: f64,
+    pub(crate) as_size_cap: usize,
+    pub(crate) isp_fraction: f64,
+    pub(crate) hosting_access_ms: GammaParams,
+    pub(crate) isp_access_ms: GammaParams,
+    pub(crate) isp_off_city_fraction: f64,
+    pub(crate) hosting_home_city_fraction: f64,
+    pub(crate) multinational_fraction: f64,
+    pub(crate) silent_fraction: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GammaParams {
+    pub(crate) gamma_shape: f64,
+    pub(crate) gamma_scale: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PrefixParams {
+    pub(crate) spread_scale: f64,
+    pub(crate) spread_exponent: f64,
+    pub(crate) multinational_abroad_fraction: f64,
+    pub(crate) servers_per_hosting_address: f64,
+    pub(crate) max_servers_per_address: usize,
+    pub(crate) first_octets_per_country: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RttParams {
+    pub(crate) as_factor_sigma: f64,
+    pub(crate) as_offset_ms_mean: f64,
+    pub(crate) inflation: f64,
+    pub(crate) noise_sigma: f64,
+    pub(crate) spike_fraction: f64,
+    pub(crate) spike_ms_mean: f64,
+    pub(crate) local_inflation: f64,
+    pub(crate) local_ms: f64,
+    pub(crate) direct_below_km: f64,
+    pub(crate) direct_inflation: f64,
+    pub(crate) direct_ms: f64,
+    pub(crate) hop_ms: f64,
+    pub(crate) cable_factor: f64,
+    pub(crate) client_hubs: usize,
+    pub(crate) server_hubs: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CableParams {
+    pub(crate) pairs: Vec<String>,
+    #[serde(default)]
+    pub(crate) penalties: BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EnemyTerritoryParams {
+    pub(crate) answering: usize,
+    pub(crate) ases: usize,
+    pub(crate) as_size_zipf: f64,
+    pub(crate) countries: usize,
+    pub(crate) probe_rate: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Registry {
+    pub(crate) name: String,
+    pub(crate) first_octets: Vec<u8>,
+    pub(crate) countries: BTreeSet<Country>,
+}
+
+/// Why parameters make no world.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ParamsError {
+    /// Not TOML, or not of the right shape: an unknown key, a missing one, a wrong type. The message
+    /// is the TOML reader's and names the place.
+    #[error("world parameters: {0}")]
+    Shape(String),
+    /// A value outside its range, or one that does not fit the others.
+    #[error("world parameters: `{key}` {reason}")]
+    Value {
+        /// The key, with its section.
+        key: String,
+        /// What is wrong with it, as the rest of a sentence.
+        reason: &'static str,
+    },
+}
+
+impl WorldParams {
+    /// The parameters of `scenarios/hub.toml`: a 2007-like Internet.
+    pub fn builtin() -> Self {
+        Self::from_toml("").expect("the built-in parameters are tested")
+    }
+
+    /// Reads parameters from TOML. What the text does not say is taken from the built-in
+    /// parameters, so an empty text is a world too; maps and lists (clients, hubs, cables, cities,
+    /// shares, registries) are replaced whole.
+    ///
+    /// # Errors
+    /// When the text is not TOML, has unknown keys, or describes an impossible world.
+    pub fn from_toml(text: &str) -> Result<Self, ParamsError> {
+        let shape =
+            |error: toml::de::Error| ParamsError::Shape(error.to_string().trim().to_owned());
+        let builtin: toml::Table = toml::from_str(BUILTIN).expect("the built-in file is TOML");
+        let own: toml::Table = toml::from_str(text).map_err(shape)?;
+        let params: Self = overlay(builtin, own).try_into().map_err(shape)?;
+        params.check()?;
+        Ok(params)
+    }
+
+    /// The places a client can be at, in alphabetical order: the RTT columns of a population.
+    pub fn clients(&self) -> impl Iterator<Item = &str> {
+        self.clients.keys().map(String::as_str)
+    }
+
+    /// What a single probe adds to the base RTT.
+    pub fn probe_noise(&self) -> ProbeNoise {
+        ProbeNoise {
+            sigma: self.rtt.noise_sigma,
+            spike_fraction: self.rtt.spike_fraction,
+            spike_mean: Duration::from_secs_f64(self.rtt.spike_ms_mean / 1000.0),
+        }
+    }
+
+    /// How many servers of the game answer when nobody says otherwise.
+    pub const fn answering(&self, game: Game) -> usize {
+        match game {
+            Game::Css => self.population.answering,
+            Game::EnemyTerritory => self.enemy_territory.answering,
+        }
+    }
+
+    /// The probes per second the papers' clients of the game sent.
+    pub const fn probe_rate(&self, game: Game) -> f64 {
+        match game {
+            // Section 2.3 of the AS paper: Steam's "DSL > 256K".
+            Game::Css => 140.0,
+            Game::EnemyTerritory => self.enemy_territory.probe_rate,
+        }
+    }
+
+    /// The registry that hands out addresses in a country: the one that names it, else the first.
+    pub(crate) fn registry(&self, country: Country) -> &Registry {
+        self.registries
+            .iter()
+            .find(|registry| registry.countries.contains(&country))
+            .unwrap_or(&self.registries[0])
+    }
+}
+
+/// `own` on top of `base`: sections merge key by key, except those replaced whole.
+fn overlay(mut base: toml::Table, own: toml::Table) -> toml::Table {
+    for (section, value) in own {
+        match (base.get_mut(&section), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(above))
+                if !REPLACED_WHOLE.contains(&section.as_str()) =>
+            {
+                below.extend(above);
+            }
+            (_, value) => {
+                base.insert(section, value);
+            }
+        }
+    }
+    base
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        WorldParams::from_toml(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_builtin_world_has_the_seven_places_of_both_papers() {
+        let params = WorldParams::builtin();
+        let places: Vec<&str> = params.clients().collect();
+        assert_eq!(places, ["AU", "CH", "DE", "JP", "TW", "UK", "USA"]);
+        assert_eq!(params.answering(Game::Css), 27_640);
+        assert_eq!(params.probe_noise().spike_mean, Duration::from_millis(60));
+    }
+
+    #[test]
+    fn a_file_may_change_one_key_and_keep_the_rest() {
+        let params = WorldParams::from_toml("[population]\nanswering = 500").unwrap();
+        assert_eq!(params.answering(Game::Css), 500);
+        assert_eq!(
+            params.population.ases,
+            WorldParams::builtin().population.ases
+        );
+    }
+
+    #[test]
+    fn lists_are_replaced_whole() {
+        let params = WorldParams::from_toml("[clients]\nHERE = [1, 2, 3]").unwrap();
+        assert_eq!(params.clients().collect::<Vec<_>>(), ["HERE"]);
+    }
+
+    #[test]
+    fn errors_name_the_key_and_the_reason() {
+        for (text, key, reason) in [
+            ("[population]\nanswers = 1", "answers", "unknown field"),
+            ("[weather]\nrain = 1", "weather", "unknown field"),
+            (
+                "[population]\nisp_fraction = 1.5",
+                "population.isp_fraction",
+                "between 0 and 1",
+            ),
+            ("[population]\nanswering = -4", "answering", "invalid value"),
+            ("[rtt]\nhop_ms = nan", "rtt.hop_ms", "from 0 up"),
+            ("[clients]\nX = [91, 0, 1]", "clients.X", "latitude"),
+            (
+                "[country_shares]\nAQ = 1",
+                "country_shares.AQ",
+                "without a city",
+            ),
+            ("[country_shares]\nDEU = 1", "DEU", "two-letter"),
+            (
+                "[cables]\npairs = [\"SYD-XXX\"]",
+                "cables.pairs.SYD-XXX",
+                "unknown hub",
+            ),
+            ("[cables]\npairs = [\"SYD-LAX\"]", "hubs.", "no cable leads"),
+            (
+                "[[registries]]\nname = \"home\"\nfirst_octets = [10]\ncountries = []",
+                "registries.home",
+                "public",
+            ),
+            ("[population", "line 1", "unclosed"),
+        ] {
+            let message = error(text);
+            assert!(message.contains(key), "`{text}` gave: {message}");
+            assert!(message.contains(reason), "`{text}` gave: {message}");
+        }
+    }
+}

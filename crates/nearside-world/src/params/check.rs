@@ -1,0 +1,231 @@
+//! What makes parameters a possible world.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
+
+use nearside_types::AddrClass;
+
+use super::{ParamsError, WorldParams};
+use crate::place::Position;
+use crate::{cables, cities};
+
+impl WorldParams {
+    /// Everything that types cannot say: ranges, known names, a connected map.
+    pub(super) fn check(&self) -> Result<(), ParamsError> {
+        self.check_numbers()?;
+        self.check_places()?;
+        self.check_registries()?;
+        cables::check(self)
+    }
+
+    fn check_numbers(&self) -> Result<(), ParamsError> {
+        let population = &self.population;
+        let prefixes = &self.prefixes;
+        let rtt = &self.rtt;
+        let fractions = [
+            ("population.isp_fraction", population.isp_fraction),
+            (
+                "population.isp_off_city_fraction",
+                population.isp_off_city_fraction,
+            ),
+            (
+                "population.hosting_home_city_fraction",
+                population.hosting_home_city_fraction,
+            ),
+            (
+                "population.multinational_fraction",
+                population.multinational_fraction,
+            ),
+            (
+                "prefixes.multinational_abroad_fraction",
+                prefixes.multinational_abroad_fraction,
+            ),
+            ("rtt.spike_fraction", rtt.spike_fraction),
+        ];
+        for (key, value) in fractions {
+            ensure(
+                key,
+                (0.0..=1.0).contains(&value),
+                "must lie between 0 and 1",
+            )?;
+        }
+        let silent = population.silent_fraction;
+        ensure(
+            "population.silent_fraction",
+            (0.0..0.95).contains(&silent),
+            "must lie between 0 and 0.95",
+        )?;
+        let positive = [
+            (
+                "population.hosting_access_ms.gamma_shape",
+                population.hosting_access_ms.gamma_shape,
+            ),
+            (
+                "population.hosting_access_ms.gamma_scale",
+                population.hosting_access_ms.gamma_scale,
+            ),
+            (
+                "population.isp_access_ms.gamma_shape",
+                population.isp_access_ms.gamma_shape,
+            ),
+            (
+                "population.isp_access_ms.gamma_scale",
+                population.isp_access_ms.gamma_scale,
+            ),
+            ("prefixes.spread_scale", prefixes.spread_scale),
+            ("rtt.inflation", rtt.inflation),
+            ("rtt.local_inflation", rtt.local_inflation),
+            ("rtt.direct_inflation", rtt.direct_inflation),
+            ("rtt.cable_factor", rtt.cable_factor),
+            (
+                "enemy_territory.probe_rate",
+                self.enemy_territory.probe_rate,
+            ),
+        ];
+        for (key, value) in positive {
+            ensure(
+                key,
+                value.is_finite() && value > 0.0,
+                "must be a number above 0",
+            )?;
+        }
+        let not_negative = [
+            (
+                "population.ases_per_country_exponent",
+                population.ases_per_country_exponent,
+            ),
+            ("population.as_size_zipf", population.as_size_zipf),
+            (
+                "enemy_territory.as_size_zipf",
+                self.enemy_territory.as_size_zipf,
+            ),
+            ("prefixes.spread_exponent", prefixes.spread_exponent),
+            ("rtt.as_factor_sigma", rtt.as_factor_sigma),
+            ("rtt.as_offset_ms_mean", rtt.as_offset_ms_mean),
+            ("rtt.noise_sigma", rtt.noise_sigma),
+            ("rtt.spike_ms_mean", rtt.spike_ms_mean),
+            ("rtt.local_ms", rtt.local_ms),
+            ("rtt.direct_below_km", rtt.direct_below_km),
+            ("rtt.direct_ms", rtt.direct_ms),
+            ("rtt.hop_ms", rtt.hop_ms),
+        ];
+        for (key, value) in not_negative {
+            ensure(
+                key,
+                (0.0..1e9).contains(&value),
+                "must be a number from 0 up",
+            )?;
+        }
+        let counts = [
+            ("population.ases", population.ases),
+            ("population.as_size_cap", population.as_size_cap),
+            ("enemy_territory.ases", self.enemy_territory.ases),
+            ("enemy_territory.countries", self.enemy_territory.countries),
+            (
+                "prefixes.max_servers_per_address",
+                prefixes.max_servers_per_address,
+            ),
+            (
+                "prefixes.first_octets_per_country",
+                prefixes.first_octets_per_country,
+            ),
+            ("rtt.client_hubs", rtt.client_hubs),
+            ("rtt.server_hubs", rtt.server_hubs),
+        ];
+        for (key, value) in counts {
+            ensure(key, value > 0, "must be at least 1")?;
+        }
+        let per_address = prefixes.servers_per_hosting_address;
+        ensure(
+            "prefixes.servers_per_hosting_address",
+            (1.0..1e3).contains(&per_address),
+            "must lie between 1 and 1000",
+        )
+    }
+
+    fn check_places(&self) -> Result<(), ParamsError> {
+        let on_earth = |latitude, longitude| Position::new(latitude, longitude).is_valid();
+        ensure(
+            "clients",
+            !self.clients.is_empty(),
+            "must name at least one place",
+        )?;
+        ensure(
+            "us_hosting_cities",
+            !self.us_hosting_cities.is_empty(),
+            "must name at least one city",
+        )?;
+        ensure(
+            "country_shares",
+            !self.country_shares.is_empty(),
+            "must name at least one country",
+        )?;
+        for (name, &[latitude, longitude, access]) in &self.clients {
+            let valid = on_earth(latitude, longitude) && (0.0..1e6).contains(&access);
+            ensure(
+                &format!("clients.{name}"),
+                valid,
+                "must be [latitude, longitude, access delay in ms]",
+            )?;
+        }
+        for (name, &[latitude, longitude]) in &self.hubs {
+            ensure(
+                &format!("hubs.{name}"),
+                on_earth(latitude, longitude),
+                "must be [latitude, longitude]",
+            )?;
+        }
+        for (name, &[latitude, longitude, share]) in &self.us_hosting_cities {
+            let valid = on_earth(latitude, longitude) && share.is_finite() && share > 0.0;
+            ensure(
+                &format!("us_hosting_cities.{name}"),
+                valid,
+                "must be [latitude, longitude, share above 0]",
+            )?;
+        }
+        for (country, &share) in &self.country_shares {
+            let key = format!("country_shares.{country}");
+            ensure(
+                &key,
+                share.is_finite() && share > 0.0,
+                "must be a number above 0",
+            )?;
+            ensure(
+                &key,
+                cities::knows(*country),
+                "names a country without a city in the built-in table",
+            )?;
+        }
+        Ok(())
+    }
+
+    fn check_registries(&self) -> Result<(), ParamsError> {
+        ensure(
+            "registries",
+            !self.registries.is_empty(),
+            "must name at least one registry",
+        )?;
+        let mut seen = BTreeSet::new();
+        for registry in &self.registries {
+            let key = format!("registries.{}.first_octets", registry.name);
+            ensure(&key, !registry.first_octets.is_empty(), "must not be empty")?;
+            for &octet in &registry.first_octets {
+                let public =
+                    AddrClass::of(IpAddr::V4(Ipv4Addr::new(octet, 0, 1, 1))) == AddrClass::Public;
+                ensure(&key, public, "names a /8 without public addresses")?;
+                ensure(&key, seen.insert(octet), "names a /8 twice")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn ensure(key: &str, holds: bool, reason: &'static str) -> Result<(), ParamsError> {
+    if holds {
+        return Ok(());
+    }
+    Err(ParamsError::Value {
+        key: key.to_owned(),
+        reason,
+    })
+}
