@@ -1,5 +1,5 @@
 //! Moves bytes and reads the clock for the engines: UDP ports with kernel receive timestamps,
-//! and waiting for several of them at once.
+//! waiting for several of them at once, and the lab that answers from loopback after a delay.
 //!
 //! Decides nothing: what to send, and what a reply means, is the engines' business. Everything here
 //! runs on plain threads, and a loop ends when its [`Stop`] is told so.
@@ -31,6 +31,7 @@
 mod buffers;
 mod clock;
 mod error;
+pub mod lab;
 mod poll;
 mod stamp;
 mod udp;
