@@ -107,6 +107,9 @@ impl<R: Responder> LabShell<R> {
     }
 
     /// Answers until stopped, on the calling thread. Replies still in the delay line are not sent.
+    ///
+    /// Sleeps until the next reply is due and never spins: with sharpened timers replies leave some
+    /// 0.04 ms late at the median at 1,000 to 20,000 requests a second (`examples/rtt_error.rs`).
     pub fn run(mut self) -> Result<LabStats, NetError> {
         sharpen_timers();
         loop {

@@ -31,6 +31,7 @@
 mod buffers;
 mod clock;
 mod error;
+mod icmp;
 pub mod lab;
 mod poll;
 mod stamp;

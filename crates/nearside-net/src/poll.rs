@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use nearside_types::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,8 +25,8 @@ pub struct Ready {
 
 /// Waits until one of the ports has a datagram or an error, `until` has come, or `stop` was called.
 ///
-/// Returns at once if `until` has passed. Wakes about 60 µs late on an idle Linux machine, about
-/// 10 µs after [`sharpen_timers`].
+/// Returns at once if `until` has passed, and wakes early after a day. On a two-core virtual machine
+/// it woke 0.12 ms late at the median, 0.07 ms after [`sharpen_timers`].
 pub fn wait<'a>(
     ports: impl IntoIterator<Item = &'a UdpPort>,
     stop: &Stop,
@@ -59,12 +60,11 @@ fn ready(fds: &[PollFd<'_>], stop: &Stop) -> Ready {
 }
 
 fn timespec(until: Moment, now: Moment) -> Timespec {
-    let left = until - now;
-    Timespec {
-        tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: left.subsec_nanos().into(),
-    }
+    Timespec::try_from((until - now).min(LONGEST_SLEEP)).expect("a day fits on every platform")
 }
+
+/// Systems without `ppoll` take at most 24 days.
+const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Asks for exact wake-ups of the calling thread: Linux otherwise lets timers slip by 50 µs to join
 /// them (prctl(2), PR_SET_TIMERSLACK). Does nothing elsewhere.
@@ -130,8 +130,6 @@ fn connected_pair() -> io::Result<(UdpSocket, UdpSocket)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
     use crate::udp::PortConfig;
 
     fn port(clock: &MonotonicClock) -> UdpPort {
@@ -155,6 +153,15 @@ mod tests {
         let stop = Stop::new().unwrap();
         let ready = wait(&[], &stop, Some(Moment::EPOCH), &clock).unwrap();
         assert_eq!(ready, Ready::default());
+    }
+
+    #[test]
+    fn the_far_future_is_a_valid_moment_to_wait_for() {
+        let clock = MonotonicClock::start();
+        let stop = Stop::new().unwrap();
+        stop.stop();
+        let never = Moment::from_nanos(u64::MAX);
+        assert!(wait(&[], &stop, Some(never), &clock).unwrap().stopped);
     }
 
     #[test]

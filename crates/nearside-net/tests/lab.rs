@@ -131,11 +131,6 @@ fn the_truth_log_tells_what_each_reply_was_delayed_by() {
         assert_eq!(row.client, client.local_addr().unwrap());
     }
     assert_eq!(stats.lateness.count(), 40);
-    let median = stats.lateness.quantile(0.5).unwrap();
-    assert!(
-        median < Duration::from_millis(1),
-        "median lateness {median:?}"
-    );
 }
 
 /// A file that several may look at.
