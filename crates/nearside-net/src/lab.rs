@@ -11,6 +11,7 @@ mod delay_line;
 mod reception;
 mod stats;
 mod truth;
+mod with_masters;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -30,6 +31,7 @@ pub use delay_line::DelayLine;
 use reception::{PendingReply, Reception};
 pub use stats::{LabStats, Lateness};
 pub use truth::{CsvTruth, MemoryTruth, ReplyKind, TruthLog, TruthRow};
+pub use with_masters::WithMasters;
 
 /// Decides what the lab's servers answer. Pure: it gets the time and keeps no clock.
 pub trait Responder {
