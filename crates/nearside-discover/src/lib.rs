@@ -1,4 +1,12 @@
 //! Decides which servers to probe, when, and what their answers mean. Opens no socket, reads no
 //! clock: a shell or the simulator drives it with bytes and moments.
+//!
+//! - [`journal`]: runs on record, and their replay.
+//! - [`planner`]: which server next, and when to stop.
+//! - [`prober`]: pace, tries, matching, RTT; drives a planner.
+//! - [`snapshot`]: the view every face renders.
 
+pub mod journal;
 pub mod planner;
+pub mod prober;
+pub mod snapshot;
