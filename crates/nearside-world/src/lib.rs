@@ -9,12 +9,17 @@ mod apportion;
 mod cables;
 mod chance;
 mod cities;
+mod fold;
 mod generate;
+mod lines;
 mod params;
 mod place;
 mod population;
+mod population_csv;
 
 pub use chance::ProbeNoise;
+pub use fold::{FoldError, Folded, fold};
 pub use generate::generate;
 pub use params::{Game, ParamsError, WorldParams};
 pub use population::{Population, WorldServer};
+pub use population_csv::{HeaderFault, PopulationError, PopulationReader, RowFault};
