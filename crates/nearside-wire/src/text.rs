@@ -199,3 +199,74 @@ fn caret_code_len(text: &str) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn safe(text: &str) -> String {
+        GameText::from(text).to_safe_string()
+    }
+
+    fn plain(text: &str) -> String {
+        GameText::from(text).plain()
+    }
+
+    #[test]
+    fn whole_escape_sequences_go_with_their_parameters() {
+        assert_eq!(safe("\u{1B}[1;31mred\u{1B}[0m"), "red");
+        assert_eq!(safe("\u{1B}]0;title\u{7}name"), "name");
+        assert_eq!(safe("\u{1B}]8;;http://x\u{1B}\\link"), "link");
+        assert_eq!(safe("\u{9B}2Jname"), "name");
+        assert_eq!(safe("\u{1B}cname"), "name");
+        assert_eq!(safe("\u{1B}]never closed"), "never closed");
+        assert_eq!(safe("end\u{1B}"), "end");
+        assert_eq!(safe("\u{1B}[31"), "");
+        assert_eq!(safe("\u{1B}\u{E4}x"), "\u{E4}x");
+    }
+
+    #[test]
+    fn what_hides_reverses_or_breaks_lines_is_removed() {
+        assert_eq!(safe("a\tb\r\nc\u{85}d\u{7F}e"), "abcde");
+        assert_eq!(safe("a\u{202E}b\u{2066}c\u{200F}d"), "abcd");
+        assert_eq!(safe("a\u{200B}b\u{FEFF}c\u{2028}d\u{E0041}e"), "abcde");
+        assert_eq!(safe("Größe 戦い ★ é"), "Größe 戦い ★ é");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_kept_inside_and_marked_outside() {
+        let text = GameText::from(&b"M\xFCller\x9B31m"[..]);
+        assert_eq!(text.as_bytes(), b"M\xFCller\x9B31m");
+        assert_eq!(text.to_safe_string(), "M\u{FFFD}ller\u{FFFD}31m");
+        assert_eq!(format!("{text:?}"), "\"M\\xfcller\\x9b31m\"");
+    }
+
+    #[test]
+    fn a_text_ends_at_its_nul() {
+        assert_eq!(GameText::new(b"one\0two".to_vec()).as_bytes(), b"one");
+        assert_eq!(GameText::from(&b"\0two"[..]), GameText::default());
+    }
+
+    #[test]
+    fn colour_codes_of_all_families_are_stripped() {
+        assert_eq!(plain("^1Red ^7White"), "Red White");
+        assert_eq!(plain("^xF0aPink^xyz"), "Pinkyz");
+        assert_eq!(plain("a^^b ^"), "a^b ^");
+        assert_eq!(plain("^ and ^"), "^ and ^");
+        assert_eq!(
+            plain("\u{1}\u{3}team\u{7}FF8800gold\u{8}11223344x\u{7}zz"),
+            "teamgoldxzz"
+        );
+    }
+
+    #[test]
+    fn a_colour_code_cannot_hide_behind_invisible_characters() {
+        assert_eq!(plain("^\u{200B}1name"), "name");
+    }
+
+    #[test]
+    fn display_pads_what_is_shown_and_not_what_was_sent() {
+        let text = GameText::from("\u{1B}[31mab");
+        assert_eq!(format!("{text:<4}|"), "ab  |");
+    }
+}

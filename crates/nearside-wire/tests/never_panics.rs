@@ -25,8 +25,16 @@ fn datagrams() -> impl Strategy<Value = Vec<u8>> {
     (any::<u8>(), vec(datagram, 0..40)).prop_map(|(form, all)| [vec![form], all.concat()].concat())
 }
 
+/// Many cases, since each takes microseconds; failing ones are printed and become samples by hand.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(20_000)
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(config())]
 
     #[test]
     fn a2s_replies_of_any_bytes_are_read_or_refused(

@@ -270,3 +270,85 @@ impl FromStr for Filter {
         Self::parse(text.as_bytes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_take_as_many_conditions_as_they_announce() {
+        let text = "\\appid\\240\\nor\\2\\map\\de_dust2\\and\\2\\empty\\1\\secure\\1\\white\\1";
+        let filter: Filter = text.parse().unwrap();
+        let both = vec![Condition::is("empty", "1"), Condition::is("secure", "1")];
+        let nested = Condition::Group {
+            how: Combine::And,
+            conditions: both,
+        };
+        let expected = Filter::new()
+            .with("appid", "240")
+            .with_group(Combine::Nor, vec![Condition::is("map", "de_dust2"), nested])
+            .with("white", "1");
+        assert_eq!(filter, expected);
+        assert_eq!(filter.to_string(), text);
+        assert_eq!(filter.get("secure"), None, "it is inside a group");
+    }
+
+    #[test]
+    fn origins_and_cookies_are_read_whatever_the_case_of_the_key() {
+        let filter: Filter = "\\Origin\\AS\\challenge\\0A085eea".parse().unwrap();
+        assert_eq!(filter.origin(), Some(OriginForm::As));
+        assert_eq!(filter.challenge(), Some([0x0A, 0x08, 0x5E, 0xEA]));
+        for bad in [
+            "\\origin\\continent\\challenge\\123",
+            "\\challenge\\+a085eea",
+            "",
+        ] {
+            let filter: Filter = bad.parse().unwrap();
+            assert_eq!((filter.origin(), filter.challenge()), (None, None), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_last_backslash_is_forgiven_and_a_last_empty_value_kept() {
+        let filter: Filter = "\\gamedir\\cstrike\\".parse().unwrap();
+        assert_eq!(filter, Filter::new().with("gamedir", "cstrike"));
+        let filter: Filter = "\\gamedir\\".parse().unwrap();
+        assert_eq!(filter, Filter::new().with("gamedir", ""));
+        assert_eq!("\\".parse(), Ok(Filter::new()));
+    }
+
+    #[test]
+    fn malformed_filters_are_refused_with_the_place_and_an_example() {
+        for (text, place) in [
+            ("\\empty", "`empty`"),
+            ("\\a\\b\\\\c", "``"),
+            ("\\nor\\x\\a\\b", "`x`"),
+            ("\\nor\\2\\a\\b", "`2`"),
+        ] {
+            let error = text.parse::<Filter>().unwrap_err().to_string();
+            assert!(
+                error.contains(place) && error.contains("as in \\"),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn groups_without_end_are_refused_before_the_stack_is_used_up() {
+        let deep = "\\nor\\1".repeat(10_000);
+        let error = deep.parse::<Filter>().unwrap_err();
+        assert!(
+            matches!(error, DecodeError::TooLong { max: MAX_DEPTH, .. }),
+            "{error}"
+        );
+        let allowed = format!("{}\\a\\b", "\\nor\\1".repeat(MAX_DEPTH));
+        assert_eq!(allowed.parse::<Filter>().unwrap().to_string(), allowed);
+    }
+
+    #[test]
+    fn a_backslash_in_a_value_cannot_add_a_condition() {
+        let filter = Filter::new().with("map", "x\\password\\0");
+        let sent = Filter::parse(filter.emit().as_bytes()).unwrap();
+        assert_eq!(sent, Filter::new().with("map", "xpassword0"));
+    }
+}
