@@ -5,8 +5,10 @@
 //! - [`planner`]: which server next, and when to stop.
 //! - [`prober`]: pace, tries, matching, RTT; drives a planner.
 //! - [`snapshot`]: the view every face renders.
+//! - [`sources`]: lists from masters and files, merged.
 
 pub mod journal;
 pub mod planner;
 pub mod prober;
 pub mod snapshot;
+pub mod sources;

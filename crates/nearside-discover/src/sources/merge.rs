@@ -1,0 +1,180 @@
+//! One list out of many: duplicates, addresses that cannot be probed and crowded addresses left out,
+//! each counted so that nothing disappears silently.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+use nearside_types::{AddrClass, ServerAddr};
+
+use super::OriginLookup;
+use crate::planner::Listed;
+
+/// What may be probed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListPolicy {
+    /// Whether private and loopback addresses may be probed: on a LAN, and in the lab.
+    pub allow_local: bool,
+    /// The most servers of one address. One address once listed a thousand fake servers
+    /// (Source-1-Games#5101); honest ones have a few.
+    pub per_address: usize,
+}
+
+impl Default for ListPolicy {
+    fn default() -> Self {
+        Self {
+            allow_local: false,
+            per_address: 32,
+        }
+    }
+}
+
+/// What was left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MergeCounts {
+    /// Servers kept.
+    pub kept: usize,
+    /// Servers that were listed before.
+    pub duplicates: usize,
+    /// Addresses that no public server can have.
+    pub bogons: usize,
+    /// Servers beyond the cap of their address.
+    pub crowded: usize,
+}
+
+/// The merged list as it grows.
+#[derive(Debug)]
+pub struct MergedList {
+    policy: ListPolicy,
+    seen: HashSet<ServerAddr>,
+    per_address: HashMap<IpAddr, usize>,
+    counts: MergeCounts,
+}
+
+impl MergedList {
+    /// An empty list.
+    pub fn new(policy: ListPolicy) -> Self {
+        Self {
+            policy,
+            seen: HashSet::new(),
+            per_address: HashMap::new(),
+            counts: MergeCounts::default(),
+        }
+    }
+
+    /// The servers of `batch` that are new and may be probed, with what `origins` knows added to
+    /// what the master said.
+    pub fn admit(&mut self, batch: &[Listed], origins: &dyn OriginLookup) -> Vec<Listed> {
+        batch
+            .iter()
+            .filter(|listed| self.admit_one(listed.addr))
+            .map(|listed| Listed {
+                addr: listed.addr,
+                origin: listed.origin.or(origins.origin(listed.addr.ip())),
+            })
+            .collect()
+    }
+
+    fn admit_one(&mut self, addr: ServerAddr) -> bool {
+        if !self.is_probeable(addr) {
+            self.counts.bogons += 1;
+            return false;
+        }
+        if self.seen.contains(&addr) {
+            self.counts.duplicates += 1;
+            return false;
+        }
+        let at_address = self.per_address.entry(addr.ip()).or_default();
+        if *at_address >= self.policy.per_address {
+            self.counts.crowded += 1;
+            return false;
+        }
+        *at_address += 1;
+        self.seen.insert(addr);
+        self.counts.kept += 1;
+        true
+    }
+
+    fn is_probeable(&self, addr: ServerAddr) -> bool {
+        match addr.class() {
+            AddrClass::Public => true,
+            AddrClass::Loopback | AddrClass::Local => self.policy.allow_local,
+            AddrClass::Unusable => false,
+        }
+    }
+
+    /// What was kept and what was left out.
+    pub fn counts(&self) -> MergeCounts {
+        self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::OriginTable;
+    use nearside_types::{Asn, Origin};
+
+    fn listed(addr: &str) -> Listed {
+        Listed {
+            addr: addr.parse().unwrap(),
+            origin: Origin::default(),
+        }
+    }
+
+    #[test]
+    fn duplicates_bogons_and_crowds_are_left_out_and_counted() {
+        let policy = ListPolicy {
+            allow_local: false,
+            per_address: 2,
+        };
+        let mut list = MergedList::new(policy);
+        let batch = [
+            "8.8.8.8:1",
+            "8.8.8.8:1",
+            "8.8.8.8:2",
+            "8.8.8.8:3",
+            "10.0.0.1:1",
+            "127.0.0.1:1",
+            "169.254.7.7:1",
+            "[2a00::1]:1",
+            "224.0.0.1:1",
+        ]
+        .map(listed);
+        let kept = list.admit(&batch, &OriginTable::default());
+        assert_eq!(kept.len(), 3);
+        assert_eq!(
+            list.counts(),
+            MergeCounts {
+                kept: 3,
+                duplicates: 1,
+                bogons: 4,
+                crowded: 1
+            }
+        );
+        let again = list.admit(&batch[..1], &OriginTable::default());
+        assert!(again.is_empty(), "known from the first batch");
+    }
+
+    #[test]
+    fn on_a_lan_local_addresses_are_welcome_and_multicast_is_not() {
+        let policy = ListPolicy {
+            allow_local: true,
+            per_address: 2,
+        };
+        let mut list = MergedList::new(policy);
+        let batch = ["127.0.0.1:1", "192.168.1.1:1", "224.0.0.1:1"].map(listed);
+        assert_eq!(list.admit(&batch, &OriginTable::default()).len(), 2);
+    }
+
+    #[test]
+    fn the_master_is_believed_first_and_the_table_fills_gaps() {
+        let table = OriginTable::parse("t", "8.8.0.0/16,15169,US\n").unwrap();
+        let mut list = MergedList::new(ListPolicy::default());
+        let mut from_master = listed("8.8.8.8:1");
+        from_master.origin.asn = Some(Asn(7));
+        let kept = list.admit(&[from_master, listed("8.8.4.4:1")], &table);
+        assert_eq!(kept[0].origin.asn, Some(Asn(7)));
+        assert_eq!(kept[0].origin.country, "US".parse().ok());
+        assert_eq!(kept[1].origin.asn, Some(Asn(15169)));
+    }
+}
