@@ -1,0 +1,1 @@
+//! Faces: one snapshot, many renderings.

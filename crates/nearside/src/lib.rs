@@ -1,0 +1,4 @@
+//! The binary's parts: commands and faces. Engines decide, `nearside-net` moves bytes; here are
+//! flags, files, tables and exit codes.
+
+pub mod faces;

@@ -1,0 +1,3 @@
+//! The `nearside` command.
+
+fn main() {}
