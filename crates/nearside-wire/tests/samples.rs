@@ -33,14 +33,14 @@ fn info(message: &[u8]) -> a2s::Info {
 
 fn server(text: &str) -> Entry {
     Entry::Server {
-        addr: text.parse().unwrap(),
+        addr: text.parse().expect("a literal of ours"),
         country: None,
     }
 }
 
 fn server_in(text: &str, country: &[u8; 2]) -> Entry {
     Entry::Server {
-        addr: text.parse().unwrap(),
+        addr: text.parse().expect("a literal of ours"),
         country: Country::from_bytes(*country),
     }
 }
