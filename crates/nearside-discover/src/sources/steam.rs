@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use nearside_types::Moment;
+use nearside_types::{Moment, ServerAddr};
 use nearside_wire::list::{ListPacket, OriginForm};
 use nearside_wire::steam::{Filter, ListReply, ListRequest, Region};
 
@@ -111,7 +111,7 @@ impl SteamSource {
 
     /// A late copy of the page before: its last server is where the present page starts.
     fn is_repetition(&self, packet: &ListPacket) -> bool {
-        let last = packet.last_server().map(|addr| addr.socket());
+        let last = packet.last_server().map(ServerAddr::socket);
         last == Some(self.request.seed.into())
     }
 
