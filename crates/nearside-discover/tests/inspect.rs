@@ -1,5 +1,7 @@
 //! A close look at one server, in virtual time.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use nearside_discover::inspect::{Findings, InspectConfig, InspectOutput, Inspection};

@@ -1,5 +1,7 @@
 //! The probe engine against a small network in virtual time whose every delay is known.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::net::SocketAddr;

@@ -1,5 +1,7 @@
 //! The list engines against small masters: paging, cookies, markers, plain masters, loss.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use nearside_discover::planner::Listed;
