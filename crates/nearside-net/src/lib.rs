@@ -28,18 +28,22 @@
 //! # }
 //! ```
 
+mod browse;
 mod buffers;
 mod clock;
 mod error;
 mod icmp;
+mod inspect;
 pub mod lab;
 mod poll;
 mod stamp;
 mod udp;
 
+pub use browse::{BrowseObserver, BrowseOutcome, BrowseSetup, MasterSource, browse};
 pub use buffers::RecvBuffers;
 pub use clock::MonotonicClock;
 pub use error::NetError;
+pub use inspect::inspect;
 pub use poll::{Ready, Stop, sharpen_timers, wait};
 pub use stamp::{ClockReading, ReadSpan, ReceivedAt, StampConverter};
 pub use udp::{Datagram, IcmpErrors, PortConfig, SendOutcome, SocketBuffers, UdpPort, Unreachable};
