@@ -3,7 +3,7 @@
 //! Every /16 goes to one AS only (until a registry's space runs out, which takes worlds many times
 //! larger than any real list), and each country uses a few /8s, as the country paper found.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 
 use nearside_types::{AddrClass, Country};
@@ -21,19 +21,17 @@ pub(crate) struct AddressPlan<'a> {
     params: &'a WorldParams,
     /// The /8s of each country, the main one first.
     first_octets: HashMap<Country, Vec<u8>>,
-    /// Unused second octets of each /8, shuffled.
-    free: BTreeMap<u8, Vec<u8>>,
+    /// Unused second octets of each /8 that is in use, shuffled.
+    free: HashMap<u8, Vec<u8>>,
     used: HashSet<Ipv4Addr>,
 }
 
 impl<'a> AddressPlan<'a> {
-    pub(crate) fn new(params: &'a WorldParams, rng: &mut impl Rng) -> Self {
-        let octets = params.registries.iter().flat_map(|r| &r.first_octets);
-        let free = octets.map(|&octet| (octet, shuffled(public_halves(octet), rng)));
+    pub(crate) fn new(params: &'a WorldParams) -> Self {
         Self {
             params,
-            free: free.collect(),
             first_octets: HashMap::new(),
+            free: HashMap::new(),
             used: HashSet::new(),
         }
     }
@@ -49,7 +47,9 @@ impl<'a> AddressPlan<'a> {
             .chain(own)
             .chain(pool.iter().copied());
         for first in candidates {
-            if let Some(second) = self.free.get_mut(&first).and_then(Vec::pop) {
+            let halves = self.free.entry(first);
+            let halves = halves.or_insert_with(|| shuffled(public_halves(first), rng));
+            if let Some(second) = halves.pop() {
                 return [first, second];
             }
         }
@@ -107,7 +107,7 @@ mod tests {
     fn no_block_is_given_out_twice_while_the_registry_has_space() {
         let params = WorldParams::builtin();
         let mut rng = stream(3, "addresses");
-        let mut plan = AddressPlan::new(&params, &mut rng);
+        let mut plan = AddressPlan::new(&params);
         let germany: Country = "DE".parse().unwrap();
         let blocks: Vec<Block> = (0..3000).map(|_| plan.block(germany, &mut rng)).collect();
         let distinct: HashSet<Block> = blocks.iter().copied().collect();
@@ -118,7 +118,7 @@ mod tests {
     fn a_registry_without_space_shares_blocks_rather_than_fail() {
         let params = WorldParams::builtin();
         let mut rng = stream(3, "addresses");
-        let mut plan = AddressPlan::new(&params, &mut rng);
+        let mut plan = AddressPlan::new(&params);
         let egypt: Country = "EG".parse().unwrap();
         let blocks: Vec<Block> = (0..600).map(|_| plan.block(egypt, &mut rng)).collect();
         assert!(blocks.iter().all(|&[first, _]| first == 41 || first == 196));

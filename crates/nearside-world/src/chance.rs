@@ -6,6 +6,8 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::fraction::Fraction;
+
 /// A generator for one purpose: worlds draw structure, clients and exchanges from separate streams
 /// of one seed, so that adding a client does not move any server.
 pub(crate) fn stream(seed: u64, purpose: &str) -> ChaCha8Rng {
@@ -96,7 +98,7 @@ pub struct ProbeNoise {
     /// Sigma of the lognormal factor (median 1).
     pub sigma: f64,
     /// The share of probes that meet a queue.
-    pub spike_fraction: f64,
+    pub spike_fraction: Fraction,
     /// The mean of the exponential time spent in such a queue, in milliseconds in files.
     #[serde(rename = "spike_ms_mean", with = "millis")]
     pub spike_mean: Duration,
@@ -106,21 +108,22 @@ impl ProbeNoise {
     /// No noise at all: every probe takes exactly the base RTT.
     pub const NONE: Self = Self {
         sigma: 0.0,
-        spike_fraction: 0.0,
+        spike_fraction: Fraction::ZERO,
         spike_mean: Duration::ZERO,
     };
 
-    /// The RTT one probe sees on a path with the given base RTT.
+    /// The RTT one probe sees on a path with the given base RTT; the base itself where the settings
+    /// give no time at all (a sigma that is not a number, or beyond all measure).
     pub fn sample(&self, base: Duration, rng: &mut impl Rng) -> Duration {
         // Every draw is made whatever the settings, so that switching noise off moves nothing else.
         let factor = lognormal(rng, self.sigma);
         let spike = exponential(rng, self.spike_mean.as_secs_f64());
-        let queue = if rng.random::<f64>() < self.spike_fraction {
+        let queue = if rng.random::<f64>() < self.spike_fraction.get() {
             spike
         } else {
             0.0
         };
-        Duration::from_secs_f64(base.as_secs_f64() * factor + queue)
+        Duration::try_from_secs_f64(base.as_secs_f64() * factor + queue).unwrap_or(base)
     }
 }
 
@@ -183,7 +186,7 @@ mod tests {
     fn spikes_come_as_often_as_asked() {
         let noise = ProbeNoise {
             sigma: 0.0,
-            spike_fraction: 0.25,
+            spike_fraction: 0.25.try_into().unwrap(),
             spike_mean: Duration::from_millis(60),
         };
         let base = Duration::from_millis(100);

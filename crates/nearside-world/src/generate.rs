@@ -168,15 +168,14 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(params: &'a WorldParams, game: Game, cities: &'a Cities, seed: u64) -> Self {
-        let mut rng = stream(seed, "servers");
         let shares = params.country_shares.iter();
         Self {
             params,
             game,
             cities,
             countries: Weighted::new(shares.map(|(&country, &share)| (country, share))),
-            addresses: AddressPlan::new(params, &mut rng),
-            rng,
+            addresses: AddressPlan::new(params),
+            rng: stream(seed, "servers"),
             asns: HashSet::new(),
             machines: Vec::new(),
         }
@@ -196,12 +195,15 @@ impl<'a> Builder<'a> {
 
     fn found_as(&mut self, plan: &AsPlan) -> AsSite {
         let population = &self.params.population;
-        let kind = match self.rng.random_bool(population.isp_fraction) {
+        let kind = match self.rng.random_bool(population.isp_fraction.get()) {
             true => AsKind::Isp,
             false => AsKind::Hosting,
         };
         let large = plan.servers > MULTINATIONAL_ABOVE;
-        let multinational = self.rng.random_bool(population.multinational_fraction) && large;
+        let multinational = self
+            .rng
+            .random_bool(population.multinational_fraction.get())
+            && large;
         AsSite {
             index: self.asns.len(),
             asn: self.fresh_asn(),
@@ -248,14 +250,14 @@ impl<'a> Builder<'a> {
 
     fn found_prefix(&mut self, site: &AsSite) -> PrefixSite {
         let abroad = self.params.prefixes.multinational_abroad_fraction;
-        let leaves = site.multinational && self.rng.random_bool(abroad);
+        let leaves = site.multinational && self.rng.random_bool(abroad.get());
         let country = if leaves {
             self.countries.draw(&mut self.rng)
         } else {
             site.country
         };
         let home = self.params.population.hosting_home_city_fraction;
-        let stays = site.kind == AsKind::Hosting && self.rng.random_bool(home);
+        let stays = site.kind == AsKind::Hosting && self.rng.random_bool(home.get());
         let city = if stays && country == site.country {
             site.home
         } else {
@@ -310,8 +312,8 @@ impl<'a> Builder<'a> {
         servers: usize,
     ) -> Machine {
         let population = &self.params.population;
-        let off_city =
-            site.kind == AsKind::Isp && self.rng.random_bool(population.isp_off_city_fraction);
+        let off_city = site.kind == AsKind::Isp
+            && self.rng.random_bool(population.isp_off_city_fraction.get());
         let city = if off_city {
             self.draw_city(site.kind, prefix.country)
         } else {
@@ -361,10 +363,14 @@ fn servers_of(
     seed: u64,
 ) -> Vec<WorldServer> {
     let ases = machines.iter().map(|m| m.as_index + 1).max().unwrap_or(0);
+    let map = CableMap::new(params);
     let views: Vec<View> = params
         .clients
         .iter()
-        .map(|(name, &client)| View::new(params, cities, ases, client, &mut stream(seed, name)))
+        .map(|(name, &client)| {
+            let path_ms = paths_ms(params, &map, cities, client);
+            View::new(params, path_ms, ases, client, &mut stream(seed, name))
+        })
         .collect();
     let mut servers = Vec::new();
     for machine in machines {
@@ -394,25 +400,33 @@ struct View {
     ases: Vec<(f64, f64)>,
 }
 
+/// The inflated round trip in milliseconds from a client's place to each city.
+fn paths_ms(
+    params: &WorldParams,
+    map: &CableMap<'_>,
+    cities: &Cities,
+    [latitude, longitude, _]: [f64; 3],
+) -> Vec<f64> {
+    let here = Position::new(latitude, longitude);
+    let path = |&city: &Position| params.rtt.inflation * map.path_ms(here, city);
+    cities.positions().iter().map(path).collect()
+}
+
 impl View {
     fn new(
         params: &WorldParams,
-        cities: &Cities,
+        path_ms: Vec<f64>,
         ases: usize,
-        [latitude, longitude, access_ms]: [f64; 3],
+        [_, _, access_ms]: [f64; 3],
         rng: &mut impl Rng,
     ) -> Self {
-        let map = CableMap::new(params);
-        let here = Position::new(latitude, longitude);
-        let inflation = params.rtt.inflation;
-        let path = |&city: &Position| inflation * map.path_ms(here, city);
         let mut draw_as = || {
             let factor = lognormal(rng, params.rtt.as_factor_sigma);
             (factor, exponential(rng, params.rtt.as_offset_ms_mean))
         };
         Self {
             access_ms,
-            path_ms: cities.positions().iter().map(path).collect(),
+            path_ms,
             ases: (0..ases).map(|_| draw_as()).collect(),
         }
     }

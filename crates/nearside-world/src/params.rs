@@ -8,6 +8,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::chance::ProbeNoise;
+use crate::fraction::Fraction;
 
 mod check;
 
@@ -72,12 +73,12 @@ pub(crate) struct PopulationParams {
     pub(crate) ases_per_country_exponent: f64,
     pub(crate) as_size_zipf: f64,
     pub(crate) as_size_cap: usize,
-    pub(crate) isp_fraction: f64,
+    pub(crate) isp_fraction: Fraction,
     pub(crate) hosting_access_ms: GammaParams,
     pub(crate) isp_access_ms: GammaParams,
-    pub(crate) isp_off_city_fraction: f64,
-    pub(crate) hosting_home_city_fraction: f64,
-    pub(crate) multinational_fraction: f64,
+    pub(crate) isp_off_city_fraction: Fraction,
+    pub(crate) hosting_home_city_fraction: Fraction,
+    pub(crate) multinational_fraction: Fraction,
     pub(crate) silent_fraction: f64,
 }
 
@@ -93,7 +94,7 @@ pub(crate) struct GammaParams {
 pub(crate) struct PrefixParams {
     pub(crate) spread_scale: f64,
     pub(crate) spread_exponent: f64,
-    pub(crate) multinational_abroad_fraction: f64,
+    pub(crate) multinational_abroad_fraction: Fraction,
     pub(crate) servers_per_hosting_address: f64,
     pub(crate) max_servers_per_address: usize,
     pub(crate) first_octets_per_country: usize,
@@ -106,7 +107,7 @@ pub(crate) struct RttParams {
     pub(crate) as_offset_ms_mean: f64,
     pub(crate) inflation: f64,
     pub(crate) noise_sigma: f64,
-    pub(crate) spike_fraction: f64,
+    pub(crate) spike_fraction: Fraction,
     pub(crate) spike_ms_mean: f64,
     pub(crate) local_inflation: f64,
     pub(crate) local_ms: f64,
@@ -281,8 +282,8 @@ mod tests {
             ("[weather]\nrain = 1", "weather", "unknown field"),
             (
                 "[population]\nisp_fraction = 1.5",
-                "population.isp_fraction",
-                "between 0 and 1",
+                "isp_fraction",
+                "1.5 is not a share",
             ),
             ("[population]\nanswering = -4", "answering", "invalid value"),
             ("[rtt]\nhop_ms = nan", "rtt.hop_ms", "from 0 up"),

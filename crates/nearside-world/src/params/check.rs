@@ -19,59 +19,48 @@ impl WorldParams {
     }
 
     fn check_numbers(&self) -> Result<(), ParamsError> {
-        let population = &self.population;
-        let prefixes = &self.prefixes;
-        let rtt = &self.rtt;
-        let fractions = [
-            ("population.isp_fraction", population.isp_fraction),
-            (
-                "population.isp_off_city_fraction",
-                population.isp_off_city_fraction,
-            ),
-            (
-                "population.hosting_home_city_fraction",
-                population.hosting_home_city_fraction,
-            ),
-            (
-                "population.multinational_fraction",
-                population.multinational_fraction,
-            ),
-            (
-                "prefixes.multinational_abroad_fraction",
-                prefixes.multinational_abroad_fraction,
-            ),
-            ("rtt.spike_fraction", rtt.spike_fraction),
-        ];
-        for (key, value) in fractions {
+        for (key, value) in self.positive() {
+            let holds = value.is_finite() && value > 0.0;
+            ensure(key, holds, "must be a number above 0")?;
+        }
+        for (key, value) in self.not_negative() {
             ensure(
                 key,
-                (0.0..=1.0).contains(&value),
-                "must lie between 0 and 1",
+                (0.0..1e9).contains(&value),
+                "must be a number from 0 up",
             )?;
         }
-        let silent = population.silent_fraction;
+        for (key, value) in self.counts() {
+            ensure(key, value > 0, "must be at least 1")?;
+        }
+        let silent = (0.0..0.95).contains(&self.population.silent_fraction);
         ensure(
             "population.silent_fraction",
-            (0.0..0.95).contains(&silent),
+            silent,
             "must lie between 0 and 0.95",
         )?;
-        let positive = [
+        let machines = (1.0..1e3).contains(&self.prefixes.servers_per_hosting_address);
+        ensure(
+            "prefixes.servers_per_hosting_address",
+            machines,
+            "must lie between 1 and 1000",
+        )
+    }
+
+    fn positive(&self) -> [(&'static str, f64); 10] {
+        let (population, prefixes, rtt) = (&self.population, &self.prefixes, &self.rtt);
+        let (hosting, isp) = (population.hosting_access_ms, population.isp_access_ms);
+        [
             (
                 "population.hosting_access_ms.gamma_shape",
-                population.hosting_access_ms.gamma_shape,
+                hosting.gamma_shape,
             ),
             (
                 "population.hosting_access_ms.gamma_scale",
-                population.hosting_access_ms.gamma_scale,
+                hosting.gamma_scale,
             ),
-            (
-                "population.isp_access_ms.gamma_shape",
-                population.isp_access_ms.gamma_shape,
-            ),
-            (
-                "population.isp_access_ms.gamma_scale",
-                population.isp_access_ms.gamma_scale,
-            ),
+            ("population.isp_access_ms.gamma_shape", isp.gamma_shape),
+            ("population.isp_access_ms.gamma_scale", isp.gamma_scale),
             ("prefixes.spread_scale", prefixes.spread_scale),
             ("rtt.inflation", rtt.inflation),
             ("rtt.local_inflation", rtt.local_inflation),
@@ -81,15 +70,12 @@ impl WorldParams {
                 "enemy_territory.probe_rate",
                 self.enemy_territory.probe_rate,
             ),
-        ];
-        for (key, value) in positive {
-            ensure(
-                key,
-                value.is_finite() && value > 0.0,
-                "must be a number above 0",
-            )?;
-        }
-        let not_negative = [
+        ]
+    }
+
+    fn not_negative(&self) -> [(&'static str, f64); 12] {
+        let (population, prefixes, rtt) = (&self.population, &self.prefixes, &self.rtt);
+        [
             (
                 "population.ases_per_country_exponent",
                 population.ases_per_country_exponent,
@@ -108,15 +94,12 @@ impl WorldParams {
             ("rtt.direct_below_km", rtt.direct_below_km),
             ("rtt.direct_ms", rtt.direct_ms),
             ("rtt.hop_ms", rtt.hop_ms),
-        ];
-        for (key, value) in not_negative {
-            ensure(
-                key,
-                (0.0..1e9).contains(&value),
-                "must be a number from 0 up",
-            )?;
-        }
-        let counts = [
+        ]
+    }
+
+    fn counts(&self) -> [(&'static str, usize); 8] {
+        let (population, prefixes, rtt) = (&self.population, &self.prefixes, &self.rtt);
+        [
             ("population.ases", population.ases),
             ("population.as_size_cap", population.as_size_cap),
             ("enemy_territory.ases", self.enemy_territory.ases),
@@ -131,16 +114,7 @@ impl WorldParams {
             ),
             ("rtt.client_hubs", rtt.client_hubs),
             ("rtt.server_hubs", rtt.server_hubs),
-        ];
-        for (key, value) in counts {
-            ensure(key, value > 0, "must be at least 1")?;
-        }
-        let per_address = prefixes.servers_per_hosting_address;
-        ensure(
-            "prefixes.servers_per_hosting_address",
-            (1.0..1e3).contains(&per_address),
-            "must lie between 1 and 1000",
-        )
+        ]
     }
 
     fn check_places(&self) -> Result<(), ParamsError> {
