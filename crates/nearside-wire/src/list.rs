@@ -109,10 +109,6 @@ impl ListPacket {
 /// In the address field of a marker: the origin is not known. AS 4294967295 is reserved (RFC 7300).
 const UNKNOWN_AS: u32 = u32::MAX;
 
-/// `EOT\0` read as an address: with port 0 it ends a Quake 3 list, so AS 1162826752 cannot be
-/// written there.
-pub(crate) const END_OF_TRANSMISSION: u32 = u32::from_be_bytes(*b"EOT\0");
-
 /// The two letters of a country that the master does not know.
 pub(crate) const UNKNOWN_COUNTRY: [u8; 2] = *b"ZZ";
 
@@ -148,10 +144,11 @@ impl RawEntry {
         }
     }
 
-    /// A marker; 0 and the end mark cannot be told from the end of a list, so they go as unknown.
-    pub(crate) fn of_marker(asn: Option<Asn>) -> Self {
+    /// A marker. AS 0 never originates anything (RFC 7607), and a number that would read as the
+    /// list's end mark cannot be written: both go as unknown.
+    pub(crate) fn of_marker(asn: Option<Asn>, end: Self) -> Self {
         let number = asn.map_or(UNKNOWN_AS, |asn| asn.0);
-        let reserved = [0, END_OF_TRANSMISSION].contains(&number);
+        let reserved = [0, end.address].contains(&number);
         Self {
             address: if reserved { UNKNOWN_AS } else { number },
             port: 0,
@@ -173,7 +170,7 @@ impl RawEntry {
     }
 
     fn marked_as(self) -> Option<Asn> {
-        (self.address != UNKNOWN_AS).then_some(Asn(self.address))
+        (![0, UNKNOWN_AS].contains(&self.address)).then_some(Asn(self.address))
     }
 }
 

@@ -162,3 +162,19 @@ fn an_empty_list_is_one_packet_with_the_end_mark() {
         }]
     );
 }
+
+#[test]
+fn the_end_mark_always_finds_room_in_a_quake3_packet() {
+    let servers = population(false);
+    let form = ReplyForm {
+        extended: false,
+        origin: None,
+    };
+    for (count, packets) in [(195, 1), (196, 2), (390, 2), (391, 3)] {
+        assert_eq!(
+            quake3_packets(&servers[..count], form).len(),
+            packets,
+            "{count} servers"
+        );
+    }
+}

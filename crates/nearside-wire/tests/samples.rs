@@ -241,6 +241,21 @@ fn player_reply_of_the_ship() {
 }
 
 #[test]
+fn a_partial_list_of_the_ship_is_sent_without_its_scores() {
+    let player = a2s::Player {
+        ship: Some(a2s::ShipScore::default()),
+        ..a2s::Player::default()
+    };
+    let list = a2s::PlayerList {
+        players: vec![player],
+        announced: 2,
+        partial: true,
+    };
+    let entry = 1 + 1 + 4 + 4;
+    assert_eq!(Response::Players(list).emit().len(), 6 + entry);
+}
+
+#[test]
 fn rules_reply_is_kept_when_cut_and_safe_with_binary() {
     let bytes = hex("FFFFFFFF 45 0300 6100 3100 01FF00 FE0102 00 6300 32");
     let Ok(Response::Rules(list)) = Response::parse(&bytes) else {
@@ -473,6 +488,21 @@ fn the_as_that_reads_as_the_end_mark_is_sent_as_unknown() {
         master::ListReply::parse(&bytes, form.origin),
         Ok(packet(None))
     );
+}
+
+#[test]
+fn as_0_is_sent_as_unknown_and_never_ends_a_steam_list() {
+    let packet = |asn| {
+        steam::ListReply::List(ListPacket {
+            entries: vec![Entry::Marker(asn), server("192.0.2.7:27015")],
+            end: false,
+        })
+    };
+    let asked = Some(OriginForm::As);
+    let zero = packet(Some(Asn(0))).emit();
+    assert_eq!(steam::ListReply::parse(&zero, asked), Ok(packet(None)));
+    let eot = packet(Some(Asn(1_162_826_752)));
+    assert_eq!(steam::ListReply::parse(&eot.emit(), asked), Ok(eot));
 }
 
 #[test]

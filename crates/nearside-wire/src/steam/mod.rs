@@ -242,7 +242,7 @@ fn parse_countries(cursor: &mut Cursor<'_>) -> Result<ListPacket, DecodeError> {
 fn raw(entry: &Entry) -> Option<RawEntry> {
     match *entry {
         Entry::Server { addr, .. } => RawEntry::of_server(addr),
-        Entry::Marker(asn) => Some(RawEntry::of_marker(asn)),
+        Entry::Marker(asn) => Some(RawEntry::of_marker(asn, END)),
     }
 }
 

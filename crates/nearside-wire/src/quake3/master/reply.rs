@@ -4,10 +4,7 @@ use nearside_types::{Country, ServerAddr};
 
 use super::ListCookie;
 use crate::cursor::Cursor;
-use crate::list::{
-    Costs, END_OF_TRANSMISSION, Entry, ListPacket, Listed, OriginForm, RawEntry, country_bytes,
-    fill,
-};
+use crate::list::{Costs, Entry, ListPacket, Listed, OriginForm, RawEntry, country_bytes, fill};
 use crate::{CONNECTIONLESS, DecodeError};
 
 /// The layout a reply must have, as the request says.
@@ -70,7 +67,7 @@ impl ListReply {
                     .iter()
                     .for_each(|entry| emit_entry(entry, form, &mut out));
                 if packet.end {
-                    out.extend(END);
+                    emit_raw(END, &mut out);
                 }
             }
         }
@@ -78,8 +75,11 @@ impl ListReply {
     }
 }
 
-/// The end mark: an entry of address `EOT\0` and port 0.
-const END: &[u8] = b"\\EOT\0\0\0";
+/// The end mark: an entry of address `EOT\0` and port 0, so AS 1162826752 cannot be marked here.
+const END: RawEntry = RawEntry {
+    address: u32::from_be_bytes(*b"EOT\0"),
+    port: 0,
+};
 
 /// Entries up to the end mark or the end of the packet. Some old masters close with a lone
 /// backslash, or with an end mark that lacks its zeros.
@@ -96,7 +96,7 @@ fn parse_entries(
         let entry = match cursor.u8("separator")? {
             b'\\' => {
                 let raw = RawEntry::from_bytes(cursor.array("IPv4 entry")?);
-                if is_end(raw) {
+                if raw == END {
                     packet.end = true;
                     break;
                 }
@@ -114,10 +114,6 @@ fn parse_entries(
             .extend(entry.map(|entry| with_country(entry, letters)));
     }
     Ok(packet)
-}
-
-const fn is_end(entry: RawEntry) -> bool {
-    entry.address == END_OF_TRANSMISSION && entry.port == 0
 }
 
 fn parse_ipv6(cursor: &mut Cursor<'_>) -> Result<Option<Entry>, DecodeError> {
@@ -151,8 +147,7 @@ fn with_country(entry: Entry, country: Option<Country>) -> Entry {
 fn emit_entry(entry: &Entry, form: ReplyForm, out: &mut Vec<u8>) {
     match *entry {
         Entry::Marker(asn) if form.origin == Some(OriginForm::As) => {
-            out.push(b'\\');
-            out.extend(RawEntry::of_marker(asn).to_bytes());
+            emit_raw(RawEntry::of_marker(asn, END), out);
         }
         Entry::Server { addr, country } if server_bytes(addr, form).is_some() => {
             emit_server(addr, out);
@@ -162,6 +157,11 @@ fn emit_entry(entry: &Entry, form: ReplyForm, out: &mut Vec<u8>) {
         }
         _ => {}
     }
+}
+
+fn emit_raw(raw: RawEntry, out: &mut Vec<u8>) {
+    out.push(b'\\');
+    out.extend(raw.to_bytes());
 }
 
 fn emit_server(addr: ServerAddr, out: &mut Vec<u8>) {
@@ -205,7 +205,7 @@ pub fn paginate(servers: &[Listed], form: ReplyForm) -> Vec<ListPacket> {
     } else {
         PLAIN_REPLY
     };
-    let room = MAX_REPLY_BYTES - CONNECTIONLESS.len() - name.len() - END.len();
+    let room = MAX_REPLY_BYTES - CONNECTIONLESS.len() - name.len() - V4_BYTES;
     let costs = Costs {
         marker: V4_BYTES,
         server: &|addr| server_bytes(addr, form),
