@@ -231,7 +231,10 @@ fn list_request() -> impl Strategy<Value = master::ListRequest> {
         of("[A-Za-z][A-Za-z0-9_-]{0,12}"),
         vec("gametype=[a-z]{1,5}|ffa|ctf", 0..3),
     );
-    let cookie = of(any::<u64>()).prop_map(|bits| bits.map(master::ListCookie::from_bits));
+    let cookie = of("[!-~]{8}").prop_map(|text| {
+        let bytes = text.and_then(|text| text.into_bytes().try_into().ok());
+        bytes.and_then(master::ListCookie::new)
+    });
     let flags = any::<[bool; 5]>();
     (words, any::<u32>(), flags, origin(), cookie).prop_map(
         |((game, other), protocol, flags, origin, challenge)| {

@@ -36,6 +36,11 @@ impl ListCookie {
         &self.0
     }
 
+    /// The characters as text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("only ASCII characters are ever stored")
+    }
+
     fn from_word(word: &[u8]) -> Option<Self> {
         <[u8; 8]>::try_from(word).ok().and_then(Self::new)
     }
@@ -43,6 +48,6 @@ impl ListCookie {
 
 impl fmt::Debug for ListCookie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ListCookie({})", self.0.escape_ascii())
+        write!(f, "ListCookie({})", self.as_str())
     }
 }

@@ -56,41 +56,39 @@ impl ListRequest {
     /// The datagram to send. A word ends at a space: characters of `game` and `other` that are not
     /// printable ASCII are left out.
     pub fn emit(&self) -> Vec<u8> {
-        let command = if self.extended {
-            EXTENDED_REQUEST
-        } else {
-            PLAIN_REQUEST
-        };
-        let mut words = vec![command.to_owned()];
-        words.extend(self.game.clone());
-        words.push(self.protocol.to_string());
+        let mut out = CONNECTIONLESS.to_vec();
+        for word in self.words() {
+            let printable = word.bytes().filter(u8::is_ascii_graphic);
+            if out.len() > CONNECTIONLESS.len() {
+                out.push(b' ');
+            }
+            out.extend(printable);
+        }
+        out
+    }
+
+    /// Only what was asked for, ours last: id's old master ignored long requests.
+    fn words(&self) -> Vec<String> {
+        let command = [PLAIN_REQUEST, EXTENDED_REQUEST][usize::from(self.extended)];
         let flags = [
             (self.ipv4, "ipv4"),
             (self.ipv6, "ipv6"),
             (self.empty, "empty"),
             (self.full, "full"),
         ];
-        words.extend(
-            flags
-                .iter()
-                .filter(|(on, _)| *on)
-                .map(|(_, word)| (*word).to_owned()),
-        );
+        let flags = flags.into_iter().filter(|(on, _)| *on);
+        let origin = self.origin.map(|form| format!("origin={}", form.word()));
+        let mut words = vec![command.to_owned()];
+        words.extend(self.game.clone());
+        words.push(self.protocol.to_string());
+        words.extend(flags.map(|(_, word)| word.to_owned()));
         words.extend(self.other.iter().cloned());
-        words.extend(self.origin.map(|form| format!("origin={}", form.word())));
+        words.extend(origin);
         words.extend(
             self.challenge
-                .map(|cookie| format!("challenge={}", cookie.0.escape_ascii())),
+                .map(|cookie| format!("challenge={}", cookie.as_str())),
         );
-        let printable = words.iter_mut().map(|word| {
-            word.retain(|c| c.is_ascii_graphic());
-            word.as_bytes()
-        });
-        let text = printable
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join(&b' ');
-        [&CONNECTIONLESS, &text[..]].concat()
+        words
     }
 
     /// Reads a request as a master does; the game's name may be missing, a newline may follow.
