@@ -1,0 +1,221 @@
+//! Generated text is checked: the pages in `docs/cli` are the help of the binary and of each of its
+//! subcommands, found by reading the `Commands:` section of each page in turn.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::readme;
+use crate::failure::Failure;
+use crate::process;
+use crate::report::Outcome;
+use crate::workspace::{Workspace, stem, with_extension};
+
+pub(crate) const FOLDER: &str = "docs/cli";
+const BINARY: &str = "nearside";
+const ADVICE: &str = "run `cargo xtask drift --write` and commit what it wrote";
+
+/// Page name (`nearside-browse`) to text.
+type Pages = BTreeMap<String, String>;
+
+pub(crate) fn run(workspace: &Workspace) -> Result<Outcome, Failure> {
+    let written = written_pages(workspace)?;
+    if written.is_empty() {
+        return Ok(Outcome::Skipped {
+            reason: format!("{FOLDER} has no help texts; `cargo xtask drift --write` makes them"),
+        });
+    }
+    let live = live_pages(workspace)?;
+    let differences = differences(&written, &live);
+    if differences.is_empty() {
+        return Ok(Outcome::passed(format!("{} help texts", live.len())));
+    }
+    Err(Failure::new(differences.join("\n"), ADVICE))
+}
+
+/// Makes the folder hold exactly the live pages; returns how many there are.
+pub(crate) fn write(workspace: &Workspace) -> Result<usize, Failure> {
+    let live = live_pages(workspace)?;
+    let folder = workspace.path(FOLDER);
+    for name in written_pages(workspace)?
+        .keys()
+        .filter(|name| !live.contains_key(*name))
+    {
+        refused("remove", &file(&folder, name), fs::remove_file)?;
+    }
+    refused("make", &folder, fs::create_dir_all)?;
+    for (name, text) in &live {
+        refused("write", &file(&folder, name), |path| fs::write(path, text))?;
+    }
+    Ok(live.len())
+}
+
+fn file(folder: &Path, name: &str) -> std::path::PathBuf {
+    folder.join(format!("{name}.txt"))
+}
+
+fn refused<'a>(
+    doing: &str,
+    path: &'a Path,
+    act: impl FnOnce(&'a Path) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    act(path).map_err(|error| Failure::from_io(format_args!("{doing} {}", path.display()), &error))
+}
+
+fn written_pages(workspace: &Workspace) -> Result<Pages, Failure> {
+    if !workspace.path(FOLDER).is_dir() {
+        return Ok(Pages::new());
+    }
+    let files = with_extension(workspace.files(FOLDER)?, "txt");
+    let read = |file: &std::path::PathBuf| Ok((stem(file), workspace.read(file)?));
+    files.iter().map(read).collect()
+}
+
+fn live_pages(workspace: &Workspace) -> Result<Pages, Failure> {
+    let binary = readme::build(workspace)?.join(BINARY);
+    let mut pages = Pages::new();
+    collect(&mut pages, &[], &|path| help(&binary, path))?;
+    Ok(pages)
+}
+
+/// The page of one command, then those of its subcommands.
+fn collect(
+    pages: &mut Pages,
+    path: &[String],
+    help: &dyn Fn(&[String]) -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let text = help(path)?;
+    let below = subcommands(&text);
+    pages.insert(page_name(path), text);
+    for name in below {
+        collect(pages, &[path, &[name]].concat(), help)?;
+    }
+    Ok(())
+}
+
+fn page_name(path: &[String]) -> String {
+    [&[BINARY.to_owned()], path].concat().join("-")
+}
+
+/// Help wraps to the terminal and shows values of variables, so it gets neither.
+fn help(binary: &Path, path: &[String]) -> Result<String, Failure> {
+    let mut command = Command::new(binary);
+    command
+        .args(path)
+        .arg("--help")
+        .env_clear()
+        .env("COLUMNS", "100");
+    process::output(&mut command)
+}
+
+/// The names in the `Commands:` section: words behind exactly two spaces. `help` is everywhere and
+/// documents nothing.
+fn subcommands(help: &str) -> Vec<String> {
+    let section = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let section = section.take_while(|line| line.is_empty() || line.starts_with(' '));
+    let names = section.filter_map(|line| {
+        let name = line.strip_prefix("  ")?;
+        let name = name
+            .split([' ', ','])
+            .next()
+            .filter(|name| !name.is_empty())?;
+        (name != "help").then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+fn differences(written: &Pages, live: &Pages) -> Vec<String> {
+    let stale = written.keys().filter(|name| !live.contains_key(*name));
+    let stale = stale.map(|name| format!("{FOLDER}/{name}.txt: there is no such command"));
+    let changed = live
+        .iter()
+        .filter_map(|(name, text)| match written.get(name) {
+            None => Some(format!("{FOLDER}/{name}.txt is missing")),
+            Some(page) => first_difference(page, text)
+                .map(|line| format!("{FOLDER}/{name}.txt:{line} is not what `--help` says")),
+        });
+    stale.chain(changed).collect()
+}
+
+/// The line, counted from 1, where two texts part.
+fn first_difference(written: &str, live: &str) -> Option<usize> {
+    if written == live {
+        return None;
+    }
+    let same = written
+        .lines()
+        .zip(live.lines())
+        .take_while(|(a, b)| a == b);
+    Some(same.count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELP: &str = "\
+Finds servers
+
+Usage: nearside <COMMAND>
+
+Commands:
+  browse  Find servers,
+          near first
+  lab     An Internet on loopback
+  help    Print this message
+
+Options:
+  -h, --help  Print help
+";
+
+    fn pages(entries: &[(&str, &str)]) -> Pages {
+        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        entries.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn subcommands_are_the_names_of_the_section() {
+        assert_eq!(subcommands(HELP), ["browse", "lab"]);
+        assert!(subcommands("Usage: x\n\nOptions:\n  -h\n").is_empty());
+    }
+
+    #[test]
+    fn pages_are_named_by_their_path() {
+        let mut found = Pages::new();
+        let help = |path: &[String]| {
+            Ok(match path {
+                [] => "Commands:\n  bench  Compare\n".to_owned(),
+                [_] => "Commands:\n  browse  Both\n".to_owned(),
+                _ => "Usage\n".to_owned(),
+            })
+        };
+        collect(&mut found, &[], &help).unwrap();
+        let names: Vec<&String> = found.keys().collect();
+        assert_eq!(
+            names,
+            ["nearside", "nearside-bench", "nearside-bench-browse"]
+        );
+    }
+
+    #[test]
+    fn a_changed_a_missing_and_a_stale_page_are_told_apart() {
+        let written = pages(&[("nearside", "a\nb\n"), ("nearside-old", "")]);
+        let live = pages(&[("nearside", "a\nc\n"), ("nearside-new", "")]);
+        assert_eq!(
+            differences(&written, &live),
+            [
+                "docs/cli/nearside-old.txt: there is no such command",
+                "docs/cli/nearside.txt:2 is not what `--help` says",
+                "docs/cli/nearside-new.txt is missing",
+            ]
+        );
+        assert!(differences(&live, &live).is_empty());
+    }
+
+    #[test]
+    fn a_lost_last_line_is_a_difference() {
+        assert_eq!(first_difference("a\n", "a\nb\n"), Some(2));
+        assert_eq!(first_difference("a", "a\n"), Some(2));
+    }
+}

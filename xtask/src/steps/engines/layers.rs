@@ -1,0 +1,60 @@
+//! The layers of docs/ARCHITECTURE.md as a table. A crate may depend on lower layers only, not on
+//! its neighbours: what two neighbours share belongs below them.
+
+/// From the ground up; the order of the variants is the rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Layer {
+    Vocabulary,
+    Codecs,
+    Engines,
+    Worlds,
+    Shells,
+    Faces,
+}
+
+/// Crates that are planned are listed too, so that they are born into their place.
+const TABLE: [(&str, Layer); 12] = [
+    ("nearside", Layer::Faces),
+    ("nearside-capi", Layer::Faces),
+    ("nearside-net", Layer::Shells),
+    ("nearside-master", Layer::Shells),
+    ("nearside-world", Layer::Worlds),
+    ("nearside-discover", Layer::Engines),
+    ("nearside-origin", Layer::Engines),
+    ("nearside-coords", Layer::Engines),
+    ("nearside-detour", Layer::Engines),
+    ("nearside-placement", Layer::Engines),
+    ("nearside-wire", Layer::Codecs),
+    ("nearside-types", Layer::Vocabulary),
+];
+
+impl Layer {
+    /// `None` for crates that are not ours, or not in the table yet.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let entry = TABLE.iter().find(|(listed, _)| *listed == name);
+        entry.map(|(_, layer)| *layer)
+    }
+
+    /// Pure crates have no I/O, no clock and no randomness of their own.
+    pub(super) fn is_pure(self) -> bool {
+        self <= Self::Engines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_pure_and_what_drives_them_is_not() {
+        assert!(Layer::of("nearside-types").is_some_and(Layer::is_pure));
+        assert!(Layer::of("nearside-discover").is_some_and(Layer::is_pure));
+        assert!(!Layer::of("nearside-world").is_some_and(Layer::is_pure));
+        assert!(!Layer::of("nearside-net").is_some_and(Layer::is_pure));
+    }
+
+    #[test]
+    fn foreign_crates_have_no_layer() {
+        assert_eq!(Layer::of("serde"), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! The programs nobody here wrote: what tests call them, whether they are here, and the environment
+//! by which tests learn about it (the convention is in docs/testing.md).
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process;
+use crate::workspace::Workspace;
+
+/// A judge of our work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Foreign {
+    Quakestat,
+    OpenArena,
+    Ip,
+    PythonA2s,
+    Gamedig,
+}
+
+/// Pinned, so that a verdict changes only when we change something.
+pub(crate) const PYTHON_A2S: &str = "1.4.2";
+pub(crate) const GAMEDIG: &str = "5.3.3";
+
+/// Debian puts games and system tools where the PATH of a service does not look.
+const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
+
+impl Foreign {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Quakestat,
+        Self::OpenArena,
+        Self::Ip,
+        Self::PythonA2s,
+        Self::Gamedig,
+    ];
+
+    /// The word that stands in `NEARSIDE_SKIP_FOREIGN`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Quakestat => "quakestat",
+            Self::OpenArena => "openarena",
+            Self::Ip => "ip",
+            Self::PythonA2s => "python-a2s",
+            Self::Gamedig => "gamedig",
+        }
+    }
+
+    pub(crate) fn is_present(self, workspace: &Workspace) -> bool {
+        match self {
+            Self::Quakestat => find("quakestat").is_some(),
+            Self::OpenArena => find("openarena-server").is_some(),
+            Self::Ip => find("ip").is_some(),
+            Self::PythonA2s => has_python_a2s(workspace),
+            Self::Gamedig => find("node").is_some() && has_gamedig(workspace),
+        }
+    }
+
+    /// What Debian has to bring before this one can be used or installed.
+    pub(crate) fn missing_packages(self) -> &'static [&'static str] {
+        let (here, packages): (bool, &[&str]) = match self {
+            Self::Quakestat => (find("quakestat").is_some(), &["qstat"]),
+            Self::OpenArena => (find("openarena-server").is_some(), &["openarena-server"]),
+            Self::Ip => (find("ip").is_some(), &["iproute2"]),
+            Self::PythonA2s => (can_make_venv(), &["python3", "python3-venv"]),
+            // Only when there is no node: a newer one from elsewhere brings an npm of its own.
+            Self::Gamedig => (find("node").is_some(), &["nodejs", "npm"]),
+        };
+        if here { &[] } else { packages }
+    }
+}
+
+/// Those that are not here.
+pub(crate) fn missing(workspace: &Workspace) -> Vec<Foreign> {
+    let absent = |foreign: &Foreign| !foreign.is_present(workspace);
+    Foreign::ALL.into_iter().filter(absent).collect()
+}
+
+/// Tells tests where foreign programs are and which ones they may do without.
+pub(crate) fn tell<'a>(command: &'a mut Command, workspace: &Workspace) -> &'a mut Command {
+    let names: Vec<&str> = missing(workspace).into_iter().map(Foreign::name).collect();
+    command
+        .env("NEARSIDE_SKIP_FOREIGN", names.join(","))
+        .env("NEARSIDE_PYTHON", python(workspace))
+        .env("NEARSIDE_NODE_MODULES", node_modules(workspace))
+        .env("PATH", search_path(&[]))
+}
+
+/// The interpreter that has `a2s`.
+pub(crate) fn python(workspace: &Workspace) -> PathBuf {
+    workspace.foreign().join("python/bin/python")
+}
+
+/// The folder that has `gamedig`.
+pub(crate) fn node_modules(workspace: &Workspace) -> PathBuf {
+    workspace.foreign().join("node/node_modules")
+}
+
+/// PATH with `first` before it and the folders of games and system tools after it.
+pub(crate) fn search_path(first: &[PathBuf]) -> OsString {
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    let folders = first
+        .iter()
+        .cloned()
+        .chain(std::env::split_paths(&usual))
+        .chain(MORE_FOLDERS.map(PathBuf::from));
+    std::env::join_paths(folders).unwrap_or(usual)
+}
+
+/// Where a program is, if it is anywhere.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let folders = search_path(&[]);
+    let candidates = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    candidates.into_iter().find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let metadata = std::fs::metadata(path);
+    metadata.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+fn can_make_venv() -> bool {
+    process::succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"]))
+}
+
+fn has_python_a2s(workspace: &Workspace) -> bool {
+    let script = "import a2s, importlib.metadata as m; print(m.version('python-a2s'))";
+    let version = process::output(Command::new(python(workspace)).args(["-c", script]));
+    version.is_ok_and(|version| version.trim() == PYTHON_A2S)
+}
+
+fn has_gamedig(workspace: &Workspace) -> bool {
+    let manifest = node_modules(workspace).join("gamedig/package.json");
+    let version = format!("\"version\": \"{GAMEDIG}\"");
+    std::fs::read_to_string(manifest).is_ok_and(|text| text.contains(&version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_by_name_only_when_they_exist() {
+        assert!(find("sh").is_some());
+        assert_eq!(find("no-such-program"), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_run_is_no_program() {
+        assert!(!is_executable(Path::new(env!("CARGO_MANIFEST_DIR"))));
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        assert!(manifest.is_file() && !is_executable(&manifest));
+    }
+
+    #[test]
+    fn tests_are_told_where_to_look() {
+        let workspace = Workspace::find();
+        let mut command = Command::new("true");
+        tell(&mut command, &workspace);
+        let variables: Vec<_> = command
+            .get_envs()
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        for name in [
+            "NEARSIDE_SKIP_FOREIGN",
+            "NEARSIDE_PYTHON",
+            "NEARSIDE_NODE_MODULES",
+            "PATH",
+        ] {
+            assert!(variables.contains(&name.into()), "{name} of {variables:?}");
+        }
+    }
+
+    #[test]
+    fn our_folder_comes_first_on_the_path() {
+        let path = search_path(&[PathBuf::from("/ours")]);
+        let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        assert_eq!(folders.first(), Some(&PathBuf::from("/ours")));
+        assert!(folders.contains(&PathBuf::from("/usr/games")));
+    }
+}
