@@ -268,6 +268,8 @@ impl Inspection {
 
     fn ask(&mut self, now: Moment, question: Question, attempt: u32) -> InspectOutput {
         self.to_send = None;
+        // A server may answer a repeated question with the very same fragments.
+        self.reassembler.clear();
         let port = self.next_port;
         self.next_port = (port + 1) % MAX_TRIES;
         let nonce = self.rng.next_u64();

@@ -6,12 +6,12 @@
 use std::net::SocketAddr;
 
 use nearside_discover::journal::{Recorded, Sink};
-use nearside_discover::planner::{Listed, PlannerConfig, ServerId};
+use nearside_discover::planner::{PlannerConfig, ServerId};
 use nearside_discover::prober::{Event, Input, Output, PortId, Prober, ProberConfig};
 use nearside_discover::sources::{
     ListPolicy, MergeCounts, MergedList, OriginLookup, Source, SourceOutput, SourceReport,
 };
-use nearside_types::{Moment, Origin, ServerAddr};
+use nearside_types::{Listed, Moment, ServerAddr};
 
 use crate::buffers::RecvBuffers;
 use crate::clock::MonotonicClock;
@@ -188,15 +188,14 @@ impl<'a> Driver<'a> {
     }
 
     fn admit_known(&mut self, favourites: &[ServerAddr], servers: &[ServerAddr]) {
-        let unknown = |addr: &ServerAddr| Listed {
-            addr: *addr,
-            origin: Origin::default(),
+        let listed = |servers: &[ServerAddr]| -> Vec<Listed> {
+            servers.iter().copied().map(Listed::unknown).collect()
         };
-        self.admit(&favourites.iter().map(unknown).collect::<Vec<_>>());
+        self.admit(&listed(favourites));
         let first: Vec<ServerId> = (0..self.listed).map(ServerId::from_index).collect();
         let now = self.clock.now();
         self.prober.handle_input(now, Input::Favourites(&first));
-        self.admit(&servers.iter().map(unknown).collect::<Vec<_>>());
+        self.admit(&listed(servers));
     }
 
     fn admit(&mut self, batch: &[Listed]) {

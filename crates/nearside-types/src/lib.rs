@@ -4,12 +4,14 @@
 //! No I/O, no clock, no randomness; units live in the types.
 
 mod addr;
+mod listed;
 mod moment;
 mod origin;
 mod quantile;
 mod rtt;
 
 pub use addr::{AddrClass, ParseAddrError, Prefix, PrefixLengths, ServerAddr};
+pub use listed::Listed;
 pub use moment::Moment;
 pub use origin::{Asn, Country, Origin, ParseAsnError, ParseCountryError};
 pub use quantile::{median, quantile};

@@ -7,6 +7,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+pub use nearside_types::Listed;
 use nearside_types::{Asn, Country, Origin, ServerAddr};
 
 /// Which origins a client asks a master for.
@@ -60,21 +61,11 @@ pub struct ListPacket {
     pub end: bool,
 }
 
-/// A server with what is known of its origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Listed {
-    /// Where it answers.
-    pub addr: ServerAddr,
-    /// Where it comes from.
-    pub origin: Origin,
-}
-
-impl Listed {
-    /// Sorting by this key puts servers in the order of AS marker lists, which is also the order of
-    /// paging: AS, address, port; unknown origins last.
-    pub fn as_order(&self) -> (u32, ServerAddr) {
-        (self.origin.asn.map_or(UNKNOWN_AS, |asn| asn.0), self.addr)
-    }
+/// Sorting by this key puts servers in the order of AS marker lists, which is also the order of
+/// paging: AS, address, port; unknown origins last.
+pub fn as_order(listed: &Listed) -> (u32, ServerAddr) {
+    let asn = listed.origin.asn.map_or(UNKNOWN_AS, |asn| asn.0);
+    (asn, listed.addr)
 }
 
 impl ListPacket {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use nearside_types::{Asn, Country, Origin, ServerAddr};
-use nearside_wire::list::{Entry, ListPacket, Listed, OriginForm};
+use nearside_wire::list::{Entry, ListPacket, Listed, OriginForm, as_order};
 use nearside_wire::quake3::master::{self, ReplyForm};
 use nearside_wire::steam::{self, ListReply};
 
@@ -32,7 +32,7 @@ fn population(v6: bool) -> Vec<Listed> {
         }
     };
     let mut servers: Vec<_> = (0..1000).map(listed).collect();
-    servers.sort_by_key(Listed::as_order);
+    servers.sort_by_key(as_order);
     servers
 }
 

@@ -19,6 +19,7 @@ mod params;
 mod place;
 mod population;
 mod population_csv;
+pub mod virtual_time;
 
 pub use chance::ProbeNoise;
 pub use fold::{FoldError, Folded, fold};

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use nearside_types::{Moment, ServerAddr};
-use nearside_wire::list::{ListPacket, Listed, OriginForm};
+use nearside_wire::list::{ListPacket, Listed, OriginForm, as_order};
 use nearside_wire::quake3::master as quake3;
 use nearside_wire::steam;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ impl ListMaster {
     ) -> Self {
         let in_list_order: Vec<Listed> = servers.into_iter().collect();
         let mut in_as_order = in_list_order.clone();
-        in_as_order.sort_by_key(Listed::as_order);
+        in_as_order.sort_by_key(as_order);
         Self {
             config,
             in_list_order: Ordered::new(in_list_order),

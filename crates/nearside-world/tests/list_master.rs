@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use nearside_types::{Asn, Country, Moment, Origin, ServerAddr};
-use nearside_wire::list::{Entry, ListPacket, Listed, OriginForm};
+use nearside_wire::list::{Entry, ListPacket, Listed, OriginForm, as_order};
 use nearside_wire::quake3::master as quake3;
 use nearside_wire::steam;
 use nearside_world::{Game, ListMaster, ListMasterConfig, Population, WorldParams, generate};
@@ -72,7 +72,7 @@ fn without_origin(listed: &[Listed]) -> Vec<Listed> {
 }
 
 fn sorted(mut servers: Vec<Listed>) -> Vec<Listed> {
-    servers.sort_by_key(Listed::as_order);
+    servers.sort_by_key(as_order);
     servers
 }
 

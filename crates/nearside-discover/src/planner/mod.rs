@@ -12,7 +12,7 @@ mod list_order;
 
 use std::fmt;
 
-use nearside_types::{Origin, Rtt, ServerAddr};
+use nearside_types::Rtt;
 use serde::{Deserialize, Serialize};
 
 pub use autostop::{AutoStop, StopRule};
@@ -21,6 +21,7 @@ pub use cluster_planner::{ClusterConfig, ClusterPlanner};
 pub use clusters::{ClusterBy, ClusterKey};
 pub use config::{PlannerConfig, PlannerKind, UnknownPlanner};
 pub use list_order::ListOrder;
+pub use nearside_types::Listed;
 
 /// A server by its place in the merged list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,15 +38,6 @@ impl ServerId {
     pub fn from_index(index: usize) -> Self {
         Self(u32::try_from(index).expect("lists are capped below 2^32 servers"))
     }
-}
-
-/// A server as the list gives it, with what is known of its origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    /// Where it answers.
-    pub addr: ServerAddr,
-    /// Its AS and country, as far as known.
-    pub origin: Origin,
 }
 
 /// What became of a probe, after all its tries.

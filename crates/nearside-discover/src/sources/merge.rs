@@ -12,17 +12,28 @@ use crate::planner::Listed;
 /// What may be probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListPolicy {
-    /// Whether private and loopback addresses may be probed: on a LAN, and in the lab.
-    pub allow_local: bool,
+    /// How far out probes may go.
+    pub reach: Reach,
     /// The most servers of one address. One address once listed a thousand fake servers
     /// (Source-1-Games#5101); honest ones have a few.
     pub per_address: usize,
 }
 
+/// How far out probes may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Public addresses only.
+    Internet,
+    /// Private and loopback addresses too: a LAN.
+    InternetAndLocal,
+    /// This machine only: the lab.
+    Loopback,
+}
+
 impl Default for ListPolicy {
     fn default() -> Self {
         Self {
-            allow_local: false,
+            reach: Reach::Internet,
             per_address: 32,
         }
     }
@@ -35,7 +46,7 @@ pub struct MergeCounts {
     pub kept: usize,
     /// Servers that were listed before.
     pub duplicates: usize,
-    /// Addresses that no public server can have.
+    /// Addresses that are out of reach, or that no server can have.
     pub bogons: usize,
     /// Servers beyond the cap of their address.
     pub crowded: usize,
@@ -96,8 +107,9 @@ impl MergedList {
 
     fn is_probeable(&self, addr: ServerAddr) -> bool {
         match addr.class() {
-            AddrClass::Public => true,
-            AddrClass::Loopback | AddrClass::Local => self.policy.allow_local,
+            AddrClass::Public => self.policy.reach != Reach::Loopback,
+            AddrClass::Loopback => self.policy.reach != Reach::Internet,
+            AddrClass::Local => self.policy.reach == Reach::InternetAndLocal,
             AddrClass::Unusable => false,
         }
     }
@@ -124,7 +136,7 @@ mod tests {
     #[test]
     fn duplicates_bogons_and_crowds_are_left_out_and_counted() {
         let policy = ListPolicy {
-            allow_local: false,
+            reach: Reach::Internet,
             per_address: 2,
         };
         let mut list = MergedList::new(policy);
@@ -156,14 +168,17 @@ mod tests {
     }
 
     #[test]
-    fn on_a_lan_local_addresses_are_welcome_and_multicast_is_not() {
-        let policy = ListPolicy {
-            allow_local: true,
-            per_address: 2,
+    fn on_a_lan_local_addresses_are_welcome_and_in_the_lab_only_loopback_is() {
+        let batch = ["8.8.8.8:1", "127.0.0.1:1", "192.168.1.1:1", "224.0.0.1:1"].map(listed);
+        let admitted = |reach| {
+            let mut list = MergedList::new(ListPolicy {
+                reach,
+                per_address: 2,
+            });
+            list.admit(&batch, &OriginTable::default()).len()
         };
-        let mut list = MergedList::new(policy);
-        let batch = ["127.0.0.1:1", "192.168.1.1:1", "224.0.0.1:1"].map(listed);
-        assert_eq!(list.admit(&batch, &OriginTable::default()).len(), 2);
+        assert_eq!(admitted(Reach::InternetAndLocal), 3);
+        assert_eq!(admitted(Reach::Loopback), 1);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use nearside_wire::list::{ListPacket, OriginForm};
 use crate::planner::Listed;
 
 pub use file::{ListFileError, ListLineFault, parse_list_file};
-pub use merge::{ListPolicy, MergeCounts, MergedList};
+pub use merge::{ListPolicy, MergeCounts, MergedList, Reach};
 pub use origins::{OriginFault, OriginFileError, OriginLookup, OriginTable};
 pub use quake3::{Quake3Query, Quake3Source};
 pub use steam::{SteamQuery, SteamSource};
@@ -94,14 +94,4 @@ fn markers_given(packet: &ListPacket) -> OriginAnswer {
     } else {
         OriginAnswer::NotUnderstood
     }
-}
-
-fn servers_of(packet: &ListPacket) -> Vec<Listed> {
-    packet
-        .servers()
-        .map(|listed| Listed {
-            addr: listed.addr,
-            origin: listed.origin,
-        })
-        .collect()
 }

@@ -9,7 +9,7 @@ use nearside_wire::quake3::master::{ListReply, ListRequest};
 
 use super::{
     Completeness, FIRST_TIMEOUT, MAX_COOKIES, MAX_REQUESTS, OriginAnswer, Source, SourceOutput,
-    SourceReport, markers_given, servers_of,
+    SourceReport, markers_given,
 };
 
 /// What to ask a Quake 3 master; its `origin` is asked for, and left out for a plain master.
@@ -66,7 +66,7 @@ impl Quake3Source {
         }
         self.end_seen |= packet.end;
         self.report.origin = self.request.origin;
-        let servers = servers_of(packet);
+        let servers = packet.servers().collect::<Vec<_>>();
         self.report.servers += servers.len();
         self.ready.push_back(SourceOutput::Servers(servers));
         self.state = State::Listening { until: now + QUIET };

@@ -9,7 +9,7 @@ use nearside_wire::steam::{Filter, ListReply, ListRequest, Region};
 
 use super::{
     Completeness, FIRST_TIMEOUT, MAX_COOKIES, MAX_REQUESTS, OriginAnswer, Source, SourceOutput,
-    SourceReport, markers_given, servers_of,
+    SourceReport, markers_given,
 };
 
 /// What to ask a Steam master.
@@ -98,7 +98,7 @@ impl SteamSource {
             return;
         }
         self.report.origin = self.origin;
-        let servers = servers_of(packet);
+        let servers = packet.servers().collect::<Vec<_>>();
         self.report.servers += servers.len();
         self.ready.push_back(SourceOutput::Servers(servers));
         match self.request.next_page(packet) {

@@ -269,7 +269,7 @@ pub const MAX_ENTRIES: usize = 231;
 pub const MAX_COUNTRY_ENTRIES: usize = 173;
 
 /// The page that starts with the first of `rest`, the servers behind the request's seed; for
-/// [`OriginForm::As`] they must be sorted by [`Listed::as_order`]. A page that is exactly full
+/// [`OriginForm::As`] they must be sorted by [`as_order`](crate::list::as_order). A page that is exactly full
 /// leaves the end mark to the next one.
 pub fn page(rest: &[Listed], form: Option<OriginForm>) -> ListReply {
     let room = match form {

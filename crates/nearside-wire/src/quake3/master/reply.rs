@@ -198,7 +198,7 @@ const V6_BYTES: usize = 1 + 16 + 2;
 pub const MAX_REPLY_BYTES: usize = 1400;
 
 /// Cuts a list into reply packets, the last one with the end mark; for [`OriginForm::As`] the
-/// servers must be sorted by [`Listed::as_order`]. There is always at least one packet.
+/// servers must be sorted by [`as_order`](crate::list::as_order). There is always at least one packet.
 pub fn paginate(servers: &[Listed], form: ReplyForm) -> Vec<ListPacket> {
     let name = if form.extended {
         EXTENDED_REPLY
