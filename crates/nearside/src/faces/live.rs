@@ -1,0 +1,244 @@
+//! The live view: a line of progress and the best servers so far, drawn in place.
+
+use std::io::{self, Write};
+
+use nearside_discover::snapshot::{Progress, Row};
+
+use super::numbers::{seconds, thousands};
+use super::rate::RecentRate;
+use super::screen::Screen;
+use super::selection::Selection;
+use super::sort::SortKey;
+use super::table::{self, Style};
+use super::terminal::{Size, Terminal};
+use super::text;
+
+/// Rows at most: more than a glance takes in only moves under the reader's eyes.
+const MOST_ROWS: usize = 20;
+
+/// Lines of the terminal that stay free of rows: progress, a gap, the heading, the cursor's line,
+/// and two of what was there before.
+const OTHER_LINES: usize = 6;
+
+/// Seconds between two frames: eight a second look smooth and cost nothing.
+const FRAME_SECONDS: f64 = 0.125;
+
+/// The lines of one frame: none wider than the style's width, all together lower than the terminal.
+pub fn render(
+    progress: &Progress,
+    probes_per_second: f64,
+    rows: &[Row],
+    height: usize,
+    style: Style<'_>,
+) -> Vec<String> {
+    let line = progress_line(progress, probes_per_second);
+    let mut lines = vec![
+        style
+            .width
+            .map_or(line.clone(), |most| text::cut(&line, most)),
+    ];
+    let room = height.saturating_sub(OTHER_LINES).min(MOST_ROWS);
+    let best = &rows[..rows.len().min(room)];
+    if !best.is_empty() {
+        lines.push(String::new());
+        lines.extend(table::lines(best, style));
+    }
+    lines
+}
+
+fn progress_line(progress: &Progress, probes_per_second: f64) -> String {
+    let number = |count: usize| thousands(count as u64);
+    format!(
+        "{} {}/{} probed · {} answered · {} playable · {}/s · {}",
+        progress.activity,
+        number(progress.probed),
+        number(progress.listed),
+        number(progress.answered),
+        number(progress.playable),
+        thousands(probes_per_second.round() as u64),
+        seconds(progress.seconds),
+    )
+}
+
+/// The live view of one run. Keeps the best rows so far, and redraws at most eight times a second
+/// of the run's own time, however often it is told of progress.
+#[derive(Debug)]
+pub(crate) struct Live {
+    terminal: Terminal,
+    /// In order, at most [`MOST_ROWS`].
+    best: Vec<Row>,
+    order: SortKey,
+    rate: RecentRate,
+    drawn_at: Option<f64>,
+    screen: Screen,
+}
+
+impl Live {
+    pub(crate) fn new(terminal: Terminal, order: SortKey) -> Self {
+        Self {
+            terminal,
+            best: Vec::with_capacity(MOST_ROWS + 1),
+            order,
+            rate: RecentRate::default(),
+            drawn_at: None,
+            screen: Screen::default(),
+        }
+    }
+
+    /// Takes in a row, in the place of an earlier one of the same server.
+    pub(crate) fn row(&mut self, row: &Row) {
+        self.best.retain(|known| known.addr != row.addr);
+        let before = |known: &Row| self.order.compare(known, row).is_lt();
+        let place = self.best.partition_point(before);
+        if place < MOST_ROWS {
+            self.best.insert(place, row.clone());
+            self.best.truncate(MOST_ROWS);
+        }
+    }
+
+    /// Draws a frame if it is time for one.
+    pub(crate) fn progress(
+        &mut self,
+        out: &mut dyn Write,
+        progress: &Progress,
+        selection: &Selection,
+    ) -> io::Result<()> {
+        let is_early = |at: f64| progress.seconds - at < FRAME_SECONDS;
+        if self.drawn_at.is_some_and(is_early) {
+            return Ok(());
+        }
+        self.drawn_at = Some(progress.seconds);
+        self.rate.record(progress.seconds, progress.probes_sent);
+        let size = self.terminal.size();
+        let frame = self.frame(progress, size, selection);
+        self.screen.draw(out, &frame, size.width)
+    }
+
+    fn frame(&self, progress: &Progress, size: Size, selection: &Selection) -> Vec<String> {
+        let style = Style {
+            width: Some(size.room()),
+            colours: self.terminal.colours(),
+            favourites: &selection.favourites,
+        };
+        let rate = self.rate.per_second();
+        render(progress, rate, &self.best, size.height, style)
+    }
+
+    /// Makes room for the final table.
+    pub(crate) fn clear(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.screen.clear(out, self.terminal.size().width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::colour::{Colours, unpainted};
+    use super::super::fixtures::{any_row, four_rows, full_row, progress};
+    use super::super::selection::Favourites;
+    use super::*;
+
+    fn frame(rows: &[Row], width: usize, height: usize) -> Vec<String> {
+        let style = Style {
+            width: Some(width),
+            colours: Colours::Off,
+            favourites: &Favourites::new(),
+        };
+        render(&progress(), 138.6, rows, height, style)
+    }
+
+    fn live(width: usize, height: usize) -> Live {
+        let size = Size { width, height };
+        Live::new(Terminal::fixed(size, Colours::Off), SortKey::Rtt)
+    }
+
+    #[test]
+    fn a_frame_is_progress_and_the_best_rows() {
+        let expected = "
+calibrating 1,204/27,640 probed · 312 answered · 41 playable · 139/s · 8.6 s
+
+RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
+  12.3    12/32  de_dust2   DE  AS24940  192.0.2.7:27015          Night Owls
+ ~45.1  3+5b/16  cs_office  DE  AS24940  198.51.100.20:27016  pw  Friends, \"on…";
+        let drawn = frame(&four_rows(), 79, 8).join("\n");
+        assert_eq!(format!("\n{drawn}"), expected);
+    }
+
+    #[test]
+    fn a_low_or_narrow_terminal_still_shows_progress() {
+        assert_eq!(frame(&four_rows(), 20, 6), ["calibrating 1,204/2…"]);
+        assert_eq!(frame(&[], 200, 50).len(), 1);
+    }
+
+    #[test]
+    fn rows_stay_in_order_and_newer_ones_replace_their_elders() {
+        let mut live = live(80, 24);
+        for row in four_rows().iter().rev() {
+            live.row(row);
+        }
+        assert_eq!(live.best, four_rows());
+        live.row(&Row {
+            rtt_ms: Some(50.0),
+            ..full_row()
+        });
+        let pings: Vec<_> = live.best.iter().map(|row| row.rtt_ms).collect();
+        assert_eq!(pings, [Some(45.1), Some(50.0), Some(187.0), None]);
+    }
+
+    #[test]
+    fn only_the_best_are_kept() {
+        let mut live = live(80, 24);
+        for last in (1..=200u8).rev() {
+            let addr = format!("192.0.2.{last}:27015").parse().unwrap();
+            live.row(&Row {
+                addr,
+                rtt_ms: Some(last.into()),
+                ..full_row()
+            });
+        }
+        assert_eq!(live.best.len(), MOST_ROWS);
+        assert_eq!(live.best[19].rtt_ms, Some(20.0));
+    }
+
+    #[test]
+    fn frames_come_at_most_eight_times_a_second() {
+        let mut live = live(80, 24);
+        let mut frames = 0;
+        for step in 0..1_000u32 {
+            let mut out = Vec::new();
+            let now = Progress {
+                seconds: f64::from(step) / 500.0,
+                ..progress()
+            };
+            live.progress(&mut out, &now, &Selection::default())
+                .unwrap();
+            frames += usize::from(!out.is_empty());
+        }
+        assert!(
+            (14..=16).contains(&frames),
+            "{frames} frames in two seconds"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_frame_is_wider_or_higher_than_the_terminal(
+            rows in proptest::collection::vec(any_row(), 0..30),
+            width in 0usize..200,
+            height in 2usize..60,
+        ) {
+            let style = Style {
+                width: Some(width),
+                colours: Colours::On,
+                favourites: &Favourites::new(),
+            };
+            let lines = render(&progress(), 1e6, &rows, height, style);
+            prop_assert!(lines.len() < height);
+            for line in lines.iter().map(|line| unpainted(line)) {
+                prop_assert!(text::columns(&line) <= width, "{line:?}");
+                prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+            }
+        }
+    }
+}
