@@ -1,1 +1,146 @@
-//! Faces: one snapshot, many renderings.
+//! Faces: one snapshot, many renderings. A command tells its [`Face`] of rows and progress as they
+//! come and of the snapshot at the end; which rows are shown and in which order is decided here
+//! once, by the [`Selection`], for all of them.
+
+mod cells;
+mod colour;
+mod csv;
+mod filter;
+#[cfg(test)]
+mod fixtures;
+mod format;
+mod json;
+mod live;
+mod ndjson;
+mod numbers;
+mod page;
+mod pattern;
+mod rate;
+mod screen;
+mod selection;
+mod sort;
+mod table;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
+mod words;
+
+use std::io::{self, Write};
+
+use nearside_discover::snapshot::{Progress, Row, Snapshot};
+use nearside_types::Rtt;
+
+pub use colour::Colours;
+pub use filter::Filters;
+pub use format::{Format, UnknownFormat};
+pub use live::render as render_live;
+pub use pattern::{ParsePatternError, Pattern};
+pub use selection::{Favourites, Selection};
+pub use sort::{SortKey, UnknownSortKey};
+pub use table::{Style, lines as table_lines, notes as table_notes};
+pub use terminal::{Size, Terminal};
+pub use words::{Shown, sentences};
+
+use self::csv::Csv;
+use self::json::Json;
+use self::ndjson::Ndjson;
+use self::page::Page;
+use self::selection::Chosen;
+
+/// What a face is to show and how.
+#[derive(Debug, Clone)]
+pub struct FaceConfig {
+    /// The form; `None`: a table on a terminal, NDJSON elsewhere.
+    pub format: Option<Format>,
+    /// Which rows, in which order.
+    pub selection: Selection,
+    /// The round-trip time from which on a server is not playable, for the summary in words.
+    pub stop_rtt: Rtt,
+    /// The terminal that the output is, if it is one: [`Terminal::stdout`].
+    pub terminal: Option<Terminal>,
+}
+
+/// Shows one run. Drive it so:
+///
+/// 1. [`row`](Self::row) for every server that answered, and for favourites that did not;
+/// 2. [`progress`](Self::progress) after each batch of rows and some ten times a second: it
+///    redraws the live view and flushes what streams;
+/// 3. [`finish`](Self::finish) once, also after an interrupt.
+///
+/// Every call may fail when the reader went away: see [`is_closed_pipe`].
+pub struct Face<'out> {
+    selection: Selection,
+    renderer: Box<dyn Render + 'out>,
+    notes: Box<dyn Write + 'out>,
+}
+
+/// One form of output. Gets only rows that are to be shown.
+trait Render {
+    fn row(&mut self, _row: &Row) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn progress(&mut self, _progress: &Progress) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The result; what is not part of it goes to `notes`.
+    fn finish(&mut self, chosen: &Chosen, notes: &mut dyn Write) -> io::Result<()>;
+}
+
+impl<'out> Face<'out> {
+    /// A face that writes the result to `out`, and what is not part of it to `notes`: the summary
+    /// in words, where the form has no place for a summary.
+    pub fn new(config: FaceConfig, out: impl Write + 'out, notes: impl Write + 'out) -> Self {
+        Self {
+            selection: config.selection.clone(),
+            renderer: config.renderer(Box::new(out)),
+            notes: Box::new(notes),
+        }
+    }
+
+    /// A server answered, or a favourite did not.
+    pub fn row(&mut self, row: &Row) -> io::Result<()> {
+        if self.selection.shows(row) {
+            self.renderer.row(row)?;
+        }
+        Ok(())
+    }
+
+    /// How far the run is.
+    pub fn progress(&mut self, progress: &Progress) -> io::Result<()> {
+        self.renderer.progress(progress)
+    }
+
+    /// The run is over. `snapshot` holds every row that was passed before, and may hold more.
+    pub fn finish(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+        let chosen = self.selection.choose_from(snapshot);
+        self.renderer.finish(&chosen, &mut self.notes)
+    }
+}
+
+impl FaceConfig {
+    fn resolved_format(&self) -> Format {
+        let usual = match self.terminal {
+            Some(_) => Format::Table,
+            None => Format::Ndjson,
+        };
+        self.format.unwrap_or(usual)
+    }
+
+    fn renderer<'out>(self, out: Box<dyn Write + 'out>) -> Box<dyn Render + 'out> {
+        match self.resolved_format() {
+            Format::Table => Box::new(Page::new(out, self.terminal, self.selection, self.stop_rtt)),
+            Format::Json => Box::new(Json::new(out, self.terminal)),
+            Format::Ndjson => Box::new(Ndjson::new(out, &self.selection)),
+            Format::Csv => Box::new(Csv::new(out, self.stop_rtt)),
+        }
+    }
+}
+
+/// Whether a write failed because the reader went away (`nearside browse | head`): no error of
+/// ours, to be ended on quietly.
+pub fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
