@@ -58,7 +58,9 @@ fn under_libfuzzer(workspace: &Workspace, targets: &[Target]) -> Result<(), Fail
     let hang = format!("-timeout={SECONDS}");
     let failures = pairs::two_at_a_time(targets, |target| {
         let arguments = ["fuzz", "run", &target.name, "--", &time, &hang];
-        smoke(&mut nightly(workspace, &arguments), target)
+        smoke(&mut nightly(workspace, &arguments), target)?;
+        println!("{}: nothing found", target.name);
+        Ok(())
     });
     verdict(
         &failures,
@@ -66,16 +68,17 @@ fn under_libfuzzer(workspace: &Workspace, targets: &[Target]) -> Result<(), Fail
     )
 }
 
-/// One run of one target; its output is long and worth reading only when it fails.
-fn smoke(command: &mut Command, target: &Target) -> Result<(), String> {
+/// One run of one target. What it said is long, and worth showing only when it fails.
+fn smoke(command: &mut Command, target: &Target) -> Result<String, String> {
     let output = command
         .output()
         .map_err(|error| format!("{}: did not start: {error}", target.name))?;
-    if output.status.success() {
-        return Ok(());
-    }
     let said = [output.stdout, output.stderr].concat();
-    let said = process::tail(&String::from_utf8_lossy(&said), 40);
+    let said = String::from_utf8_lossy(&said).into_owned();
+    if output.status.success() {
+        return Ok(said);
+    }
+    let said = process::tail(&said, 40);
     Err(format!("{} found something:\n{said}", target.name))
 }
 
@@ -106,7 +109,10 @@ mod tests {
 
     #[test]
     fn a_target_that_passes_says_nothing() {
-        assert_eq!(smoke(&mut Command::new("true"), &some_target()), Ok(()));
+        assert_eq!(
+            smoke(&mut Command::new("true"), &some_target()),
+            Ok(String::new())
+        );
         assert_eq!(verdict(&[], "look"), Ok(()));
     }
 }

@@ -37,7 +37,8 @@ impl Twin {
         let started = Instant::now();
         let mut rounds = 0;
         while started.elapsed() < Duration::from_secs(SECONDS) {
-            smoke(&mut self.command(workspace), &self.target)?;
+            let said = smoke(&mut self.command(workspace), &self.target)?;
+            self.check_that_all_ran(&said)?;
             rounds += 1;
         }
         println!(
@@ -46,6 +47,19 @@ impl Twin {
             self.tests.join(", ")
         );
         Ok(())
+    }
+
+    /// A test binary is content with a filter that matches nothing; we are not.
+    fn check_that_all_ran(&self, said: &str) -> Result<(), String> {
+        let count = self.tests.len();
+        if said.contains(&format!("test result: ok. {count} passed;")) {
+            return Ok(());
+        }
+        let tests = self.tests.join(", ");
+        let name = &self.target.name;
+        Err(format!(
+            "{name}: not all twins ran; are they top-level tests? {tests}"
+        ))
     }
 
     /// Tests run in their package's folder, as under cargo.
@@ -109,7 +123,7 @@ fn build(workspace: &Workspace, krate: &str, file: &Path) -> Result<PathBuf, Fai
     let name = stem(file);
     let arguments = ["test", "--package", krate, "--test", &name, "--no-run"];
     let mut cargo = workspace.cargo(arguments);
-    let messages = process::output(cargo.arg("--message-format=json"))?;
+    let messages = process::output(cargo.arg("--message-format=json-render-diagnostics"))?;
     executable(&messages).ok_or_else(|| {
         Failure::new(
             format!("cargo names no program for the test {name} of {krate}"),
@@ -173,11 +187,27 @@ proptest! {
         assert_eq!(executable("{}"), None);
     }
 
+    fn orphan() -> Target {
+        let text = "fuzz_target!(|b: &[u8]| nearside_wire::fuzzing::no_such_body(b));";
+        Target::parse("orphan", text).unwrap()
+    }
+
+    #[test]
+    fn twins_that_did_not_all_run_are_a_failure() {
+        let twin = Twin {
+            target: orphan(),
+            binary: PathBuf::new(),
+            tests: vec!["one".to_owned(), "two".to_owned()],
+        };
+        let ran = |said| twin.check_that_all_ran(said).is_ok();
+        assert!(ran("test result: ok. 2 passed; 0 failed;"));
+        assert!(!ran("test result: ok. 0 passed; 0 failed;"));
+        assert!(!ran("test result: ok. 12 passed; 0 failed;"));
+    }
+
     #[test]
     fn a_target_without_a_twin_is_a_failure() {
-        let text = "fuzz_target!(|b: &[u8]| nearside_wire::fuzzing::no_such_body(b));";
-        let target = Target::parse("orphan", text).unwrap();
-        let failure = find(&Workspace::find(), &target).unwrap_err().to_string();
+        let failure = find(&Workspace::find(), &orphan()).unwrap_err().to_string();
         assert!(
             failure.contains("orphan has no property-test twin"),
             "{failure}"
