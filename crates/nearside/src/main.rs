@@ -1,3 +1,29 @@
-//! The `nearside` command.
+//! The `nearside` command: parses flags, runs one command, turns errors into a sentence and an exit
+//! code.
 
-fn main() {}
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use nearside::cli::{BenchCommand, Cli, Command};
+use nearside::commands;
+use nearside::exit::Exit;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match &cli.command {
+        Command::Browse(args) => commands::browse::run(args),
+        Command::Query(args) => commands::query::run(args),
+        Command::Lab(args) => commands::lab::run(args),
+        Command::Replay(args) => commands::replay::run(args),
+        Command::Bench(args) => match &args.what {
+            BenchCommand::Browse(args) => commands::bench::run(args),
+        },
+    };
+    outcome
+        .unwrap_or_else(|error| {
+            let _ = writeln!(std::io::stderr(), "nearside: {error:#}");
+            Exit::of_error(&error)
+        })
+        .into()
+}

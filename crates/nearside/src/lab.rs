@@ -1,0 +1,233 @@
+//! The lab as the commands use it: a population, folded onto loopback, answering from one thread,
+//! with a master of each protocol.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::BufReader;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use nearside_discover::prober::Protocol;
+use nearside_discover::sources::OriginLookup;
+use nearside_net::lab::{LabConfig, LabShell, Reply, Responder, WithMasters};
+use nearside_net::{MonotonicClock, NetError};
+use nearside_types::{Moment, Origin};
+use nearside_world::farm::{self, Farm, FarmConfig, FarmServer};
+use nearside_world::{
+    Folded, Game, ListMaster, ListMasterConfig, Population, WorldParams, fold, generate,
+};
+
+/// What lab to build.
+#[derive(Debug, Clone)]
+pub struct LabPlan {
+    /// The place the client is at: a client column of the population.
+    pub place: String,
+    /// Which game's servers.
+    pub game: Game,
+    /// How many of them answer; the published number by default.
+    pub servers: Option<usize>,
+    /// A population file instead of a generated one.
+    pub population: Option<PathBuf>,
+    /// World parameters instead of the built-in ones.
+    pub world: Option<PathBuf>,
+    /// How the servers behave.
+    pub farm: FarmConfig,
+    /// How the masters behave.
+    pub masters: ListMasterConfig,
+    /// Where game servers listen, at least; the game's usual port by default.
+    pub base_port: Option<u16>,
+    /// Seed of population and luck.
+    pub seed: u64,
+}
+
+/// Where the masters listen: Steam's and the Quake 3 family's usual ports.
+pub const STEAM_MASTER_PORT: u16 = 27011;
+/// See [`STEAM_MASTER_PORT`].
+pub const QUAKE3_MASTER_PORT: u16 = 27950;
+
+/// The masters are this far away: near enough that a long list takes no second.
+const MASTER_RTT: Duration = Duration::from_millis(2);
+
+/// The responder of a whole lab.
+pub type LabResponder = WithMasters<FarmResponder, MasterResponder>;
+
+/// A lab whose sockets are open.
+pub struct OpenLab {
+    /// Run or spawn it.
+    pub shell: LabShell<LabResponder>,
+    /// The Steam master.
+    pub steam_master: SocketAddr,
+    /// The Quake 3 master.
+    pub quake3_master: SocketAddr,
+    /// The population on loopback.
+    pub folded: Folded,
+    /// The client's column in the population.
+    pub client: usize,
+}
+
+impl OpenLab {
+    /// The master that lists the lab's servers in the protocol they speak.
+    pub fn master(&self, protocol: Protocol) -> SocketAddr {
+        match protocol {
+            Protocol::A2s => self.steam_master,
+            Protocol::Quake3 => self.quake3_master,
+        }
+    }
+
+    /// The lab's origin table.
+    pub fn origins(&self) -> LabOrigins {
+        let by_ip = |(addr, origin): (&nearside_types::ServerAddr, &Origin)| (addr.ip(), *origin);
+        LabOrigins(self.folded.origins.iter().map(by_ip).collect())
+    }
+}
+
+/// Where folded addresses really come from.
+#[derive(Debug, Clone, Default)]
+pub struct LabOrigins(HashMap<IpAddr, Origin>);
+
+impl OriginLookup for LabOrigins {
+    fn origin(&self, ip: IpAddr) -> Origin {
+        self.0.get(&ip).copied().unwrap_or_default()
+    }
+}
+
+/// The population of a plan: from its file, or generated.
+pub fn population(plan: &LabPlan) -> Result<Population> {
+    if let Some(path) = &plan.population {
+        let file = File::open(path)
+            .with_context(|| format!("cannot open the population {}", path.display()))?;
+        let label = path.display().to_string();
+        return Ok(Population::read(&label, BufReader::new(file))?);
+    }
+    let params = match &plan.world {
+        None => WorldParams::builtin(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read the world {}", path.display()))?;
+            WorldParams::from_toml(&text).with_context(|| format!("in {}", path.display()))?
+        }
+    };
+    Ok(generate(&params, plan.game, plan.servers, plan.seed))
+}
+
+/// How many places for its ports a lab tries before it gives up.
+const PORT_ATTEMPTS: u16 = 8;
+
+/// Opens the lab at its ports. With `elsewhere_if_taken` it moves on to other ports when somebody
+/// uses the usual ones.
+pub fn open(plan: &LabPlan, clock: MonotonicClock, elsewhere_if_taken: bool) -> Result<OpenLab> {
+    let population = population(plan)?;
+    let Some(client) = population.client(&plan.place) else {
+        bail!(
+            "there is no place `{}` in this world (choose {})",
+            plan.place,
+            population.clients.join(", ")
+        );
+    };
+    let attempts = if elsewhere_if_taken { PORT_ATTEMPTS } else { 1 };
+    let mut last = None;
+    for attempt in 0..attempts {
+        match open_at(plan, &population, client, attempt * 512, clock)? {
+            Ok(lab) => return Ok(lab),
+            Err(error @ NetError::Bind { .. }) => last = Some(error),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(last.expect("at least one attempt was made").into())
+}
+
+fn open_at(
+    plan: &LabPlan,
+    population: &Population,
+    client: usize,
+    shift: u16,
+    clock: MonotonicClock,
+) -> Result<Result<OpenLab, NetError>> {
+    let base_port = plan.base_port.unwrap_or(plan.game.default_port()) + shift;
+    let folded = fold(population, base_port)?;
+    let steam = SocketAddrV4::new(Ipv4Addr::LOCALHOST, STEAM_MASTER_PORT + shift);
+    let quake3 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, QUAKE3_MASTER_PORT + shift);
+    let servers = FarmServer::seen_from(&folded.population, client);
+    let server_ports: BTreeSet<u16> = servers.iter().map(|server| server.addr.port()).collect();
+    let farm = Farm::new(plan.farm.clone(), servers, plan.seed);
+    let master = || MasterResponder(ListMaster::of(plan.masters, &folded.population, plan.seed));
+    let responder = WithMasters::new(FarmResponder::new(farm))
+        .master(steam, master())
+        .master(quake3, master());
+    let config = LabConfig {
+        server_ports,
+        masters: vec![steam, quake3],
+    };
+    Ok(
+        LabShell::bind(&config, responder, clock).map(|shell| OpenLab {
+            shell,
+            steam_master: steam.into(),
+            quake3_master: quake3.into(),
+            folded,
+            client,
+        }),
+    )
+}
+
+/// What the lab's servers speak.
+pub const fn farm_protocol(game: Game) -> farm::Protocol {
+    match game {
+        Game::Css => farm::Protocol::A2s,
+        Game::EnemyTerritory => farm::Protocol::EnemyTerritory,
+    }
+}
+
+/// The farm behind the lab's sockets.
+pub struct FarmResponder {
+    farm: Farm,
+    replies: Vec<farm::FarmReply>,
+}
+
+impl FarmResponder {
+    fn new(farm: Farm) -> Self {
+        Self {
+            farm,
+            replies: Vec::new(),
+        }
+    }
+}
+
+impl Responder for FarmResponder {
+    fn handle(
+        &mut self,
+        now: Moment,
+        from: SocketAddr,
+        to: SocketAddr,
+        payload: &[u8],
+        replies: &mut Vec<Reply>,
+    ) {
+        self.farm.handle(now, from, to, payload, &mut self.replies);
+        replies.extend(self.replies.drain(..).map(|reply| Reply {
+            delay: reply.delay,
+            payload: reply.payload,
+        }));
+    }
+}
+
+/// A master behind the lab's sockets.
+pub struct MasterResponder(ListMaster);
+
+impl Responder for MasterResponder {
+    fn handle(
+        &mut self,
+        now: Moment,
+        from: SocketAddr,
+        _to: SocketAddr,
+        payload: &[u8],
+        replies: &mut Vec<Reply>,
+    ) {
+        let mut packets = Vec::new();
+        self.0.handle(now, from, payload, &mut packets);
+        replies.extend(packets.into_iter().map(|payload| Reply {
+            delay: MASTER_RTT,
+            payload,
+        }));
+    }
+}
