@@ -8,6 +8,8 @@
 //! - [`snapshot`]: the view every face renders.
 //! - [`sources`]: lists from masters and files, merged.
 
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod inspect;
 pub mod journal;
 pub mod planner;

@@ -1,0 +1,234 @@
+//! The bodies of the engines' fuzz targets in `fuzz/`, also called by the property tests in
+//! `tests/never_panics.rs`. Each reads any bytes as a sequence of events and checks the engine's
+//! books after every step.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use nearside_types::{Listed, Moment, Origin, ServerAddr};
+use nearside_wire::list::OriginForm;
+use nearside_wire::steam::{Filter, Region};
+
+use crate::inspect::{InspectConfig, InspectOutput, Inspection};
+use crate::planner::{PlannerConfig, PlannerKind};
+use crate::prober::{Input, Limit, MAX_TRIES, Output, PortId, Prober, ProberConfig, Protocol};
+use crate::sources::{Quake3Query, Quake3Source, Source, SourceOutput, SteamQuery, SteamSource};
+
+/// Servers the fuzzed prober knows: few, so that events meet.
+const SERVERS: usize = 6;
+
+/// One event of a sequence: three bytes say what, who and when, then a length and that many bytes.
+struct Step<'a> {
+    what: u8,
+    who: u8,
+    wait: Duration,
+    body: &'a [u8],
+}
+
+fn steps(mut bytes: &[u8]) -> impl Iterator<Item = Step<'_>> {
+    std::iter::from_fn(move || {
+        let [what, who, wait, length, rest @ ..] = bytes else {
+            return None;
+        };
+        let (body, remaining) = rest.split_at(usize::from(*length).min(rest.len()));
+        bytes = remaining;
+        Some(Step {
+            what: *what,
+            who: *who,
+            wait: Duration::from_millis(u64::from(*wait) * 8),
+            body,
+        })
+    })
+}
+
+/// A datagram that gets past the first bytes more often than chance would let it.
+fn datagram(step: &Step<'_>) -> Vec<u8> {
+    let opening: &[u8] = match step.what % 8 {
+        0 => b"\xFF\xFF\xFF\xFFI\x11a\0b\0c\0d\0\xF0\0\x01\x02\x03dl\0\x011\0",
+        1 => b"\xFF\xFF\xFF\xFFA",
+        2 => b"\xFE\xFF\xFF\xFF",
+        3 => b"\xFF\xFF\xFF\xFFinfoResponse\n\\challenge\\",
+        4 => b"\xFF\xFF\xFF\xFFgetserversResponse",
+        5 => b"\xFF\xFF\xFF\xFFf\n",
+        6 => b"\xFF\xFF\xFF\xFF",
+        _ => b"",
+    };
+    [opening, step.body].concat()
+}
+
+fn address(who: u8) -> SocketAddr {
+    let index = usize::from(who) % (SERVERS + 1);
+    // The last one is nobody we asked; two share an address.
+    SocketAddr::from(([198, 100, 0, (index / 2) as u8], 27015 + index as u16))
+}
+
+fn listed(index: usize) -> Listed {
+    Listed {
+        addr: ServerAddr::from_socket(address(index as u8)).expect("ports above 27015"),
+        origin: Origin::default(),
+    }
+}
+
+/// Any sequence of replies, errors, pauses and interrupts leaves the prober's books straight: no
+/// server pending twice, no more requests than tries and challenges explain, an end in the end.
+pub fn prober(bytes: &[u8]) {
+    let [choice, rest @ ..] = bytes else { return };
+    let protocol = match choice & 1 {
+        0 => Protocol::A2s,
+        _ => Protocol::Quake3,
+    };
+    let kind = PlannerKind::ALL[usize::from(choice >> 1) % PlannerKind::ALL.len()];
+    let mut config = ProberConfig::new(protocol, u64::from(*choice));
+    config.limit = Limit {
+        probes: (choice & 0x80 != 0).then_some(9),
+        time: None,
+    };
+    let mut now = Moment::EPOCH;
+    let mut prober = Prober::new(config, &PlannerConfig::published(kind), now);
+    let servers: Vec<Listed> = (0..SERVERS).map(listed).collect();
+    prober.handle_input(now, Input::Listed(&servers));
+    prober.handle_input(now, Input::ListComplete);
+    for step in steps(rest) {
+        now += step.wait;
+        let payload = datagram(&step);
+        prober.handle_input(now, event(&step, now, &payload));
+        drain(&mut prober, now);
+        check(&prober);
+    }
+    // Silence from now on: it has to come to an end.
+    for _ in 0..400 {
+        if drain(&mut prober, now) {
+            return;
+        }
+        now += Duration::from_millis(100);
+    }
+    panic!("no end after 40 s of silence");
+}
+
+fn event<'a>(step: &Step<'_>, now: Moment, payload: &'a [u8]) -> Input<'a> {
+    match step.what {
+        255 => Input::Interrupt,
+        240..=254 => Input::Unreachable {
+            to: address(step.who),
+        },
+        _ => Input::Datagram {
+            port: PortId {
+                ipv6: false,
+                attempt: step.who / 64,
+            },
+            from: address(step.who),
+            received: (step.what & 0x40 == 0).then_some(now),
+            payload,
+        },
+    }
+}
+
+/// Polls until the prober waits; says whether it is finished.
+fn drain(prober: &mut Prober, now: Moment) -> bool {
+    for _ in 0..1000 {
+        match prober.poll_output(now) {
+            Output::Finished => return true,
+            Output::Wait(until) => {
+                assert!(
+                    until.is_none_or(|until| until > now),
+                    "a wake-up in the past"
+                );
+                return false;
+            }
+            Output::Transmit { .. } | Output::Event(_) => {}
+        }
+    }
+    panic!("more than 1,000 outputs at one moment");
+}
+
+fn check(prober: &Prober) {
+    let summary = prober.summary();
+    assert!(prober.pending() <= SERVERS);
+    assert!(summary.answered <= summary.probed && summary.probed <= summary.listed);
+    assert!(summary.probes_sent <= (SERVERS * MAX_TRIES * 4) as u64);
+    let answered = prober.snapshot().servers.len();
+    assert_eq!(answered, summary.answered);
+}
+
+/// Any sequence of datagrams brings a list source to its end, and every server it reported came out.
+pub fn list_source(bytes: &[u8]) {
+    let [choice, rest @ ..] = bytes else { return };
+    let origin = match choice >> 1 & 3 {
+        0 => None,
+        1 => Some(OriginForm::As),
+        _ => Some(OriginForm::Country),
+    };
+    let mut source: Box<dyn Source> = match choice & 1 {
+        0 => Box::new(SteamSource::new(SteamQuery {
+            region: Region::All,
+            filter: Filter::new(),
+            origin,
+            per_minute: Some(30),
+        })),
+        _ => {
+            let mut query = Quake3Query::new(None, 84);
+            query.origin = origin;
+            Box::new(Quake3Source::new(query))
+        }
+    };
+    let mut now = Moment::EPOCH;
+    let mut servers = 0;
+    let mut steps = steps(rest);
+    for _ in 0..5000 {
+        match source.poll_output(now) {
+            SourceOutput::Transmit(request) => assert!(request.len() < 1400),
+            SourceOutput::Servers(more) => servers += more.len(),
+            SourceOutput::Done(report) => {
+                assert_eq!(report.servers, servers);
+                return;
+            }
+            SourceOutput::Wait(until) => {
+                assert!(until > now, "a wake-up in the past");
+                match steps.next() {
+                    Some(step) => {
+                        now += step.wait;
+                        source.handle_datagram(now, &datagram(&step));
+                    }
+                    None => now = until,
+                }
+            }
+        }
+    }
+    panic!("no end after 5,000 turns");
+}
+
+/// Any sequence of datagrams brings an inspection to its end within its tries.
+pub fn inspection(bytes: &[u8]) {
+    let [choice, rest @ ..] = bytes else { return };
+    let protocol = match choice & 1 {
+        0 => Protocol::A2s,
+        _ => Protocol::Quake3,
+    };
+    let mut config = InspectConfig::new(protocol, 1);
+    config.quality_probes = usize::from(choice >> 1 & 3);
+    let mut inspection = Inspection::new(config);
+    let mut now = Moment::EPOCH;
+    let mut sent = 0;
+    let mut steps = steps(rest);
+    for _ in 0..5000 {
+        match inspection.poll_output(now) {
+            InspectOutput::Transmit { .. } => {
+                sent += 1;
+                assert!(sent <= (3 * 3 + 3) * 4);
+            }
+            InspectOutput::Done => return,
+            InspectOutput::Wait(until) => {
+                assert!(until > now, "a wake-up in the past");
+                match steps.next() {
+                    Some(step) => {
+                        now += step.wait;
+                        let port = usize::from(step.who) % (MAX_TRIES + 1);
+                        inspection.handle_datagram(now, port, Some(now), &datagram(&step));
+                    }
+                    None => now = until,
+                }
+            }
+        }
+    }
+    panic!("no end after 5,000 turns");
+}
