@@ -10,6 +10,7 @@ use nearside_types::{Asn, Country, ServerAddr};
 
 use crate::faces::{Format, Pattern, SortKey};
 use crate::games::{GAMES, Game};
+use crate::lab::MasterPorts;
 
 /// Find the game servers near you.
 ///
@@ -315,6 +316,12 @@ pub struct LabArgs {
     /// The first port of game servers [default: 27015 for css, 27960 for et]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1024..60_000))]
     pub base_port: Option<u16>,
+    /// The port of the Steam master
+    #[arg(long, value_name = "PORT", default_value_t = MasterPorts::USUAL.steam, value_parser = clap::value_parser!(u16).range(1024..))]
+    pub steam_master_port: u16,
+    /// The port of the Quake 3 family's master
+    #[arg(long, value_name = "PORT", default_value_t = MasterPorts::USUAL.quake3, value_parser = clap::value_parser!(u16).range(1024..))]
+    pub quake3_master_port: u16,
     /// Log what each reply was really delayed by, as CSV
     #[arg(long, value_name = "FILE")]
     pub truth: Option<PathBuf>,

@@ -36,16 +36,30 @@ pub struct LabPlan {
     pub farm: FarmConfig,
     /// How the masters behave.
     pub masters: ListMasterConfig,
+    /// Where they listen, at least.
+    pub master_ports: MasterPorts,
     /// Where game servers listen, at least; the game's usual port by default.
     pub base_port: Option<u16>,
     /// Seed of population and luck.
     pub seed: u64,
 }
 
-/// Where the masters listen: Steam's and the Quake 3 family's usual ports.
-pub const STEAM_MASTER_PORT: u16 = 27011;
-/// See [`STEAM_MASTER_PORT`].
-pub const QUAKE3_MASTER_PORT: u16 = 27950;
+/// Where the masters listen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MasterPorts {
+    /// The Steam master's.
+    pub steam: u16,
+    /// The Quake 3 family's.
+    pub quake3: u16,
+}
+
+impl MasterPorts {
+    /// Where clients expect them.
+    pub const USUAL: Self = Self {
+        steam: 27011,
+        quake3: 27950,
+    };
+}
 
 /// The masters are this far away: near enough that a long list takes no second.
 const MASTER_RTT: Duration = Duration::from_millis(2);
@@ -147,8 +161,8 @@ fn open_at(
 ) -> Result<Result<OpenLab, NetError>> {
     let base_port = plan.base_port.unwrap_or(plan.game.default_port()) + shift;
     let folded = fold(population, base_port)?;
-    let steam = SocketAddrV4::new(Ipv4Addr::LOCALHOST, STEAM_MASTER_PORT + shift);
-    let quake3 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, QUAKE3_MASTER_PORT + shift);
+    let steam = SocketAddrV4::new(Ipv4Addr::LOCALHOST, plan.master_ports.steam + shift);
+    let quake3 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, plan.master_ports.quake3 + shift);
     let servers = FarmServer::seen_from(&folded.population, client);
     let server_ports: BTreeSet<u16> = servers.iter().map(|server| server.addr.port()).collect();
     let farm = Farm::new(plan.farm.clone(), servers, plan.seed);

@@ -12,42 +12,42 @@ use crate::report::{Outcome, Skip};
 use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace) -> Result<Outcome, Failure> {
-    // A machine without network or rights still runs all other tests, hence failures become reasons.
-    let mut reasons = Vec::new();
-    reasons.extend(install_packages(workspace).err());
-    for foreign in foreign::missing(workspace) {
-        reasons.extend(install(foreign, workspace).err());
-    }
-    let missing = foreign::missing(workspace);
+    // A machine without network or rights still runs all other tests: failures become reasons.
+    let packages = install_packages(workspace);
+    let mut skips = Vec::new();
     for foreign in Foreign::ALL {
-        let state = if missing.contains(&foreign) {
-            "missing"
+        let result = provide(foreign, &packages, workspace);
+        if foreign.is_present(workspace) {
+            println!("ready    {}", foreign.name());
         } else {
-            "ready"
-        };
-        println!("{state:<8} {}", foreign.name());
+            println!("missing  {}", foreign.name());
+            skips.push(skip(foreign, result.err().as_ref()));
+        }
     }
-    let reason = explain(&reasons);
-    let skip = |foreign: &Foreign| Skip {
-        name: format!("tests that need {}", foreign.name()),
-        reason: reason.clone(),
-    };
-    Ok(Outcome::Passed {
-        remark: format!(
-            "{} of {} foreign programs",
-            Foreign::ALL.len() - missing.len(),
-            Foreign::ALL.len()
-        ),
-        skips: missing.iter().map(skip).collect(),
-    })
+    let (all, missing) = (Foreign::ALL.len(), skips.len());
+    let remark = format!("{} of {all} foreign programs", all - missing);
+    Ok(Outcome::Passed { remark, skips })
 }
 
-fn explain(reasons: &[Failure]) -> String {
-    let lines: Vec<String> = reasons.iter().map(Failure::in_one_line).collect();
-    if lines.is_empty() {
-        return "not installed".to_owned();
+/// A failed package stops only what needs that package: gamedig does not wait for qstat.
+fn provide(
+    foreign: Foreign,
+    packages: &Result<(), Failure>,
+    workspace: &Workspace,
+) -> Result<(), Failure> {
+    if foreign.is_present(workspace) {
+        Ok(())
+    } else if foreign.missing_packages().is_empty() {
+        install(foreign, workspace)
+    } else {
+        packages.clone()
     }
-    lines.join("; ")
+}
+
+fn skip(foreign: Foreign, failure: Option<&Failure>) -> Skip {
+    let name = format!("tests that need {}", foreign.name());
+    let reason = failure.map_or_else(|| "not installed".to_owned(), Failure::in_one_line);
+    Skip { name, reason }
 }
 
 /// One `apt-get update`, then everything that is missing in one go.
@@ -159,10 +159,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_without_an_error_is_still_explained() {
-        assert_eq!(explain(&[]), "not installed");
-        let reasons = [Failure::new("no network", "plug it in")];
-        assert!(explain(&reasons).contains("no network"));
+    fn what_is_missing_is_named_and_explained_in_one_line() {
+        let failure = Failure::new("npm ended badly\nlong story", "plug it in");
+        let skipped = skip(Foreign::Gamedig, Some(&failure));
+        assert_eq!(skipped.name, "tests that need gamedig");
+        assert_eq!(skipped.reason, "npm ended badly (plug it in)");
+        assert_eq!(skip(Foreign::Ip, None).reason, "not installed");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ use crate::cli::{BrowseArgs, PlanningArgs, ProbingArgs, ShowingArgs, SourceArgs}
 use crate::exit::{Exit, WorldFailure};
 use crate::faces::{Face, FaceConfig, Filters, Format, Selection, Terminal};
 use crate::games::{Listing, quake3_request, steam_filter};
-use crate::lab::{self, LabPlan};
+use crate::lab::{self, LabPlan, MasterPorts};
 
 /// Runs the command.
 pub fn run(args: &BrowseArgs) -> Result<Exit> {
@@ -56,7 +57,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     };
     let mut observer = Watcher {
         face: &mut face,
-        shows_progress: !(args.showing.quiet && args.showing.format == Some(Format::Table)),
+        shows_progress: !(args.showing.quiet && is_table(&args.showing)),
         last_progress: None,
         warnings: Vec::new(),
         closed: None,
@@ -306,6 +307,7 @@ fn add_lab(
             ..FarmConfig::default()
         },
         masters: ListMasterConfig::default(),
+        master_ports: MasterPorts::USUAL,
         base_port: None,
         seed,
     };
@@ -490,6 +492,27 @@ fn sample_size(text: &str) -> Result<SampleSize> {
     })
 }
 
+/// Whether a table is shown: asked for, or the default on a terminal.
+fn is_table(args: &ShowingArgs) -> bool {
+    match args.format {
+        Some(format) => format == Format::Table,
+        None => Terminal::stdout().is_some(),
+    }
+}
+
+/// On a terminal, unless told otherwise, as many rows as fit: thousands would scroll the nearest
+/// ones, which matter most, out of sight.
+fn top(args: &ShowingArgs) -> Option<NonZeroUsize> {
+    const HEADING_AND_SUMMARY: usize = 8;
+    const LEAST: usize = 10;
+    let terminal = Terminal::stdout().filter(|_| is_table(args));
+    let fits = terminal.map(|terminal| {
+        let height = terminal.size().height;
+        height.saturating_sub(HEADING_AND_SUMMARY).max(LEAST)
+    });
+    args.top.or_else(|| fits.and_then(NonZeroUsize::new))
+}
+
 fn face(args: &ShowingArgs, favourites: &[ServerAddr], stop_rtt: Rtt) -> Face<'static> {
     let selection = Selection {
         filters: Filters {
@@ -503,7 +526,7 @@ fn face(args: &ShowingArgs, favourites: &[ServerAddr], stop_rtt: Rtt) -> Face<'s
             max_rtt: args.max_rtt.map(Rtt::from_millis_f64),
         },
         sort: args.sort,
-        top: args.top,
+        top: top(args),
         favourites: favourites.iter().copied().collect(),
     };
     let config = FaceConfig {

@@ -13,7 +13,7 @@ use nearside_world::{Game, ListMasterConfig, Population, ProbeNoise};
 use super::{challenge_policy, create, share};
 use crate::cli::LabArgs;
 use crate::exit::Exit;
-use crate::lab::{self, LabPlan, OpenLab};
+use crate::lab::{self, LabPlan, MasterPorts, OpenLab};
 
 /// Runs the command.
 pub fn run(args: &LabArgs) -> Result<Exit> {
@@ -66,6 +66,10 @@ fn plan(args: &LabArgs) -> Result<LabPlan> {
         farm,
         masters: ListMasterConfig {
             cookies: args.cookies,
+        },
+        master_ports: MasterPorts {
+            steam: args.steam_master_port,
+            quake3: args.quake3_master_port,
         },
         base_port: args.base_port,
         seed: args.seed,

@@ -47,7 +47,9 @@ fn why(summary: &Summary, stop_rtt: Rtt) -> String {
     let millis = stop_rtt.as_millis_f64();
     match reason {
         StopReason::AutoStop => {
-            format!("Stopped by itself (auto-stop): what is left is farther than {millis} ms.")
+            format!(
+                "Stopped by itself (auto-stop): nearly all that is left is farther than {millis} ms, though a few nearer servers may be missed."
+            )
         }
         StopReason::Exhausted => "Probed every server there was (exhausted).".to_owned(),
         StopReason::Limit => "Stopped at the limit that was set (limit).".to_owned(),
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn an_early_stop_shows_what_it_saved() {
         let expected = "
-Stopped by itself (auto-stop): what is left is farther than 200 ms.
+Stopped by itself (auto-stop): nearly all that is left is farther than 200 ms, though a few nearer servers may be missed.
 Found 1,402 playable servers (of 4,310 that answered).
 Cost 4,731 probes, 1.2 MB, 4,698 flows in 35.2 s; a full scan: 28,648 probes, 6.9 MB, 204 s.
 Your address was shown to 4,690 of 28,400 servers.";
