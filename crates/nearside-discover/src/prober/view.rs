@@ -1,0 +1,117 @@
+//! What the prober shows: rows, progress, summary, snapshot.
+
+use nearside_types::{Listed, Moment, Rtt};
+
+use super::record::State;
+use super::{Oddities, Pace, Prober};
+use crate::planner::{PlanReport, ServerId};
+use crate::snapshot::{FullScan, Progress, Row, Snapshot, Summary};
+
+impl Prober {
+    /// Servers pending now.
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// Trouble seen on the wire.
+    pub fn oddities(&self) -> Oddities {
+        self.oddities
+    }
+
+    /// What the planner says of its work.
+    pub fn plan(&self) -> PlanReport {
+        self.planner.report()
+    }
+
+    /// The server's list entry.
+    pub fn listed(&self, server: ServerId) -> Listed {
+        self.records[server.index()].listed
+    }
+
+    /// A server's row, whatever its state.
+    pub fn row(&self, server: ServerId) -> Row {
+        let record = &self.records[server.index()];
+        let info = record.info.as_deref().cloned().unwrap_or_default();
+        let answered = record.state == State::Answered;
+        let rtt = record.samples.rtt().filter(|_| answered);
+        Row {
+            addr: record.listed.addr,
+            rtt_ms: rtt.map(Rtt::as_millis_f64),
+            asn: record.listed.origin.asn.map(|asn| asn.0),
+            country: record.listed.origin.country,
+            name: info.name.map(String::from),
+            map: info.map.map(String::from),
+            game: info.game.map(String::from),
+            players: info.players,
+            bots: info.bots,
+            max_players: info.max_players,
+            password: info.password,
+            samples: record.samples.count,
+            clean: answered && record.samples.is_clean(),
+        }
+    }
+
+    /// How far it is.
+    pub fn progress(&self, now: Moment) -> Progress {
+        Progress {
+            activity: self.planner.report().activity,
+            listed: self.records.len(),
+            probed: self.tally.probed,
+            pending: self.pending,
+            answered: self.tally.answered,
+            playable: self.tally.playable,
+            probes_sent: self.tally.probes_sent,
+            seconds: (now - self.started).as_secs_f64(),
+        }
+    }
+
+    /// What it did and what it cost, so far or in the end.
+    pub fn summary(&self) -> Summary {
+        let end = self.ended.unwrap_or(self.now);
+        let seconds = (end - self.started).as_secs_f64();
+        Summary {
+            planner: self.planner.name().to_owned(),
+            listed: self.records.len(),
+            probed: self.tally.probed,
+            answered: self.tally.answered,
+            playable: self.tally.playable,
+            stopped: self.ended.and(self.stopping),
+            expected_missed: None,
+            probes_sent: self.tally.probes_sent,
+            bytes_sent: self.tally.bytes_sent,
+            bytes_received: self.tally.bytes_received,
+            flows: self.tally.flows,
+            seconds,
+            full_scan: self.full_scan(seconds),
+        }
+    }
+
+    /// Probing everything costs as much per server as what was probed did.
+    fn full_scan(&self, seconds: f64) -> FullScan {
+        let factor = self.records.len() as f64 / self.tally.probed.max(1) as f64;
+        let probes = self.tally.probes_sent as f64 * factor;
+        let bytes = (self.tally.bytes_sent + self.tally.bytes_received) as f64 * factor;
+        let rest = probes - self.tally.probes_sent as f64;
+        let more_seconds = match self.config.pace {
+            Pace::PerSecond(rate) => rest / rate,
+            Pace::Unlimited => seconds * (factor - 1.0),
+        };
+        FullScan {
+            probes: probes.round() as u64,
+            bytes: bytes.round() as u64,
+            seconds: seconds + more_seconds,
+        }
+    }
+
+    /// Every server that answered, in the order of the list, and the summary.
+    pub fn snapshot(&self) -> Snapshot {
+        let servers = (0..self.records.len())
+            .filter(|&index| self.records[index].state == State::Answered)
+            .map(|index| self.row(ServerId::from_index(index)))
+            .collect();
+        Snapshot {
+            servers,
+            summary: self.summary(),
+        }
+    }
+}
