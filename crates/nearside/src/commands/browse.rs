@@ -1,39 +1,29 @@
 //! `nearside browse`: from lists to a ranked table that stops by itself.
 
-use std::collections::BTreeSet;
-use std::io::{BufWriter, Read, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::num::NonZeroUsize;
+mod lists;
+mod settings;
+mod showing;
+
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nearside_discover::journal::Sink;
-use nearside_discover::planner::{
-    DrawRule, PlannerConfig, PlannerKind, SampleSize, ServerId, StopReason, StopRule,
-};
-use nearside_discover::prober::{Event, Limit, Prober, ProberConfig};
+use nearside_discover::planner::{ServerId, StopReason};
+use nearside_discover::prober::{Event, Prober};
 use nearside_discover::snapshot::Snapshot;
-use nearside_discover::sources::{
-    Completeness, ListPolicy, OriginLookup, OriginTable, Quake3Source, Reach, Source, SourceReport,
-    SteamQuery, SteamSource, parse_list_file,
-};
-use nearside_net::lab::LabHandle;
-use nearside_net::{
-    BrowseObserver, BrowseOutcome, BrowseSetup, MasterSource, MonotonicClock, browse,
-};
-use nearside_types::{Moment, Rtt, ServerAddr};
-use nearside_wire::list::OriginForm;
-use nearside_wire::steam::Region;
-use nearside_world::farm::FarmConfig;
-use nearside_world::{Game as LabGame, ListMasterConfig};
+use nearside_discover::sources::{Completeness, SourceReport};
+use nearside_net::{BrowseObserver, BrowseOutcome, BrowseSetup, MonotonicClock, Stop, browse};
+use nearside_types::{Moment, ServerAddr};
 
-use super::{challenge_policy, create, seed, share, stop_on_interrupt};
-use crate::cli::{BrowseArgs, PlanningArgs, ProbingArgs, ShowingArgs, SourceArgs};
+use self::lists::lists;
+use self::settings::{planner_config, prober_config};
+use self::showing::{face, is_table};
+use super::{create, seed, stop_on_interrupt};
+use crate::cli::BrowseArgs;
 use crate::exit::{Exit, WorldFailure};
-use crate::faces::{Face, FaceConfig, Filters, Format, Selection, Terminal};
-use crate::games::{Listing, quake3_request, steam_filter};
-use crate::lab::{self, LabPlan, MasterPorts};
+use crate::faces::Face;
 
 /// Runs the command.
 pub fn run(args: &BrowseArgs) -> Result<Exit> {
@@ -71,7 +61,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     if let Some(error) = closed {
         return closed_output(error);
     }
-    let snapshot = snapshot(&outcome, favourites.len());
+    let snapshot = snapshot(&outcome, &favourites);
     if let Err(error) = face.finish(&snapshot) {
         return closed_output(error);
     }
@@ -115,13 +105,14 @@ fn judge(outcome: &BrowseOutcome, snapshot: &Snapshot) -> Result<Exit> {
 }
 
 /// Every row that answered, and favourites that did not.
-fn snapshot(outcome: &BrowseOutcome, favourites: usize) -> Snapshot {
+fn snapshot(outcome: &BrowseOutcome, favourites: &[ServerAddr]) -> Snapshot {
     let prober = outcome.prober.prober();
     let mut snapshot = prober.snapshot();
-    let admitted = favourites.min(snapshot.summary.listed);
-    let down = (0..admitted)
+    // Favourites were listed first; those out of reach were not listed at all.
+    let first = favourites.len().min(snapshot.summary.listed);
+    let down = (0..first)
         .map(|index| prober.row(ServerId::from_index(index)))
-        .filter(|row| row.rtt_ms.is_none());
+        .filter(|row| row.rtt_ms.is_none() && favourites.contains(&row.addr));
     snapshot.servers.extend(down);
     snapshot
 }
@@ -135,7 +126,7 @@ struct Watcher<'a, 'out> {
     warnings: Vec<String>,
     /// Why nothing more can be written.
     closed: Option<std::io::Error>,
-    stop: nearside_net::Stop,
+    stop: Stop,
 }
 
 /// Ten times a second is smooth to the eye and costs nothing.
@@ -222,325 +213,6 @@ fn notes(outcome: &BrowseOutcome, warnings: &[String], seed: u64) -> Result<()> 
     }
     writeln!(err, "seed {seed}")?;
     Ok(())
-}
-
-/// Everything that says what to probe.
-struct Lists {
-    planner: PlannerConfig,
-    masters: Vec<MasterSource>,
-    servers: Vec<ServerAddr>,
-    favourites: Vec<ServerAddr>,
-    policy: ListPolicy,
-    origins: Box<dyn OriginLookup>,
-    /// Answers as long as it lives.
-    lab: Option<LabHandle>,
-}
-
-fn lists(
-    args: &SourceArgs,
-    planner: PlannerConfig,
-    seed: u64,
-    clock: MonotonicClock,
-) -> Result<Lists> {
-    if args.lab.is_none()
-        && args.master.is_empty()
-        && args.file.is_empty()
-        && args.favourites.is_none()
-    {
-        bail!(
-            "nothing to browse: give --lab PLACE, --master HOST:PORT or --file LIST (see --help)"
-        );
-    }
-    let mut lists = Lists {
-        planner,
-        masters: Vec::new(),
-        servers: servers_from_files(args)?,
-        favourites: favourites(args)?,
-        policy: ListPolicy {
-            reach: reach(args),
-            per_address: args.per_address,
-        },
-        origins: Box::new(origin_table(args)?),
-        lab: None,
-    };
-    for name in &args.master {
-        let addr = resolve(name)?;
-        let form = origin_form(planner.kind);
-        lists.masters.push(master(args, name.clone(), addr, form));
-    }
-    if let Some(place) = &args.lab {
-        add_lab(&mut lists, args, place, seed, clock)?;
-    }
-    Ok(lists)
-}
-
-const fn reach(args: &SourceArgs) -> Reach {
-    match (&args.lab, args.lan) {
-        (Some(_), _) => Reach::Loopback,
-        (None, true) => Reach::InternetAndLocal,
-        (None, false) => Reach::Internet,
-    }
-}
-
-fn add_lab(
-    lists: &mut Lists,
-    args: &SourceArgs,
-    place: &str,
-    seed: u64,
-    clock: MonotonicClock,
-) -> Result<()> {
-    let game = match args.game.name {
-        "css" => LabGame::Css,
-        "et" => LabGame::EnemyTerritory,
-        other => bail!("the lab has servers for css and et, not for {other}"),
-    };
-    let plan = LabPlan {
-        place: place.to_owned(),
-        game,
-        servers: args.lab_servers,
-        population: args.lab_population.clone(),
-        world: None,
-        farm: FarmConfig {
-            protocol: lab::farm_protocol(game),
-            loss: share("lab-loss", args.lab_loss)?,
-            challenge: challenge_policy("lab-challenge", &args.lab_challenge)?,
-            ..FarmConfig::default()
-        },
-        masters: ListMasterConfig::default(),
-        master_ports: MasterPorts::USUAL,
-        base_port: None,
-        seed,
-    };
-    let open = lab::open(&plan, clock, true)?;
-    let addr = open.master(args.game.protocol());
-    let form = origin_form(lists.planner.kind);
-    lists
-        .masters
-        .push(master(args, "the lab's master".to_owned(), addr, form));
-    lists.origins = Box::new(open.origins());
-    lists.planner = lists.planner.in_lab();
-    lists.lab = Some(open.shell.spawn()?);
-    Ok(())
-}
-
-/// The origins worth asking a master for: what the planner clusters by. List order stays the
-/// master's own only in a plain list; markers bring the order of AS numbers.
-const fn origin_form(planner: PlannerKind) -> Option<OriginForm> {
-    match planner {
-        PlannerKind::As => Some(OriginForm::As),
-        PlannerKind::Country | PlannerKind::CountryOnly => Some(OriginForm::Country),
-        PlannerKind::Conventional | PlannerKind::Steam => None,
-    }
-}
-
-/// Valve's masters fell silent for a minute above 30 requests a minute.
-const POLITE_PER_MINUTE: u32 = 25;
-
-fn master(
-    args: &SourceArgs,
-    name: String,
-    addr: SocketAddr,
-    origin: Option<OriginForm>,
-) -> MasterSource {
-    let engine: Box<dyn Source> = match args.game.listing {
-        Listing::Steam { key, value } => {
-            let polite = (!addr.ip().is_loopback()).then_some(POLITE_PER_MINUTE);
-            Box::new(SteamSource::new(SteamQuery {
-                region: Region::All,
-                filter: steam_filter(key, value),
-                origin,
-                per_minute: args.master_pace.or(polite),
-            }))
-        }
-        Listing::Quake3 {
-            game,
-            extended_game,
-            protocol,
-        } => {
-            let mut request = quake3_request(game, extended_game, protocol, args.ipv6);
-            request.origin = origin;
-            Box::new(Quake3Source::new(request))
-        }
-    };
-    MasterSource { name, addr, engine }
-}
-
-fn resolve(name: &str) -> Result<SocketAddr> {
-    if !name.contains(':') {
-        bail!("--master {name}: add the port, as in {name}:27950");
-    }
-    let mut addresses = name
-        .to_socket_addrs()
-        .map_err(|error| WorldFailure(format!("cannot look up {name}: {error}")))?;
-    let first = addresses
-        .next()
-        .ok_or_else(|| WorldFailure(format!("{name} has no address")))?;
-    Ok(first)
-}
-
-fn servers_from_files(args: &SourceArgs) -> Result<Vec<ServerAddr>> {
-    let mut servers = Vec::new();
-    for path in &args.file {
-        servers.extend(read_list(path, args)?);
-    }
-    Ok(servers)
-}
-
-fn favourites(args: &SourceArgs) -> Result<Vec<ServerAddr>> {
-    let listed = match &args.favourites {
-        Some(path) => read_list(path, args)?,
-        None => Vec::new(),
-    };
-    let mut seen = BTreeSet::new();
-    Ok(listed
-        .into_iter()
-        .filter(|addr| seen.insert(*addr))
-        .collect())
-}
-
-fn read_list(path: &Path, args: &SourceArgs) -> Result<Vec<ServerAddr>> {
-    let (name, text) = read_text(path)?;
-    Ok(parse_list_file(&name, &text, args.game.protocol())?)
-}
-
-fn read_text(path: &Path) -> Result<(String, String)> {
-    if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .context("cannot read standard input")?;
-        return Ok(("standard input".to_owned(), text));
-    }
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    Ok((name, text))
-}
-
-fn origin_table(args: &SourceArgs) -> Result<OriginTable> {
-    let Some(path) = &args.origins else {
-        return Ok(OriginTable::default());
-    };
-    let (name, text) = read_text(path)?;
-    Ok(OriginTable::parse(&name, &text)?)
-}
-
-/// The paper asks for RTT_stop slightly above what the player prefers.
-const STOP_ABOVE_PREFERENCE: f64 = 1.1;
-
-fn prober_config(args: &BrowseArgs, seed: u64) -> ProberConfig {
-    let probing: &ProbingArgs = &args.probing;
-    let mut config = ProberConfig::new(args.sources.game.protocol(), seed);
-    config.pace = probing.pace;
-    config.timeouts = vec![Duration::from_millis(probing.timeout); usize::from(probing.tries)];
-    config.limit = Limit {
-        probes: probing.max_probes,
-        time: probing.max_time.map(Duration::from_secs_f64),
-    };
-    config
-}
-
-fn planner_config(args: &PlanningArgs, max_rtt: Option<f64>) -> Result<PlannerConfig> {
-    let mut config = PlannerConfig::published(args.planner);
-    let clusters = &mut config.clusters;
-    clusters.sample_size = sample_size(&args.sample_size)?;
-    if args.strict_draw {
-        clusters.draw = DrawRule::Strict;
-    }
-    clusters.split_above = Rtt::from_millis_f64(args.split_above);
-    clusters.split_prefix.v4 = args.split_prefix;
-    let rule = match args.smooth_run {
-        Some(run) => StopRule::SmoothRun {
-            run,
-            spread_ms: args.smooth_spread,
-        },
-        None => StopRule::Bottom {
-            window: args.window,
-            bottom: args.bottom / 100.0,
-        },
-    };
-    clusters.stop = (!args.no_auto_stop).then_some(rule);
-    let preferred = max_rtt.map(|max_rtt| max_rtt * STOP_ABOVE_PREFERENCE);
-    Ok(match args.stop_rtt.or(preferred) {
-        Some(stop_rtt) => config.stopping_at(Rtt::from_millis_f64(stop_rtt)),
-        None => config,
-    })
-}
-
-fn sample_size(text: &str) -> Result<SampleSize> {
-    let rule = match text {
-        "sqrt" => Some(SampleSize::SquareRoot),
-        "log" => Some(SampleSize::Logarithm),
-        _ => text
-            .strip_suffix("sqrt")
-            .and_then(|factor| factor.parse().ok())
-            .filter(|factor| *factor > 0.0)
-            .map(|factor| SampleSize::ScaledSquareRoot { factor })
-            .or_else(|| {
-                let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
-                let share = percent / 100.0;
-                (0.0..=1.0)
-                    .contains(&share)
-                    .then_some(SampleSize::Share { share })
-            })
-            .or_else(|| {
-                let samples = text.parse().ok().filter(|&samples| samples > 0)?;
-                Some(SampleSize::Fixed { samples })
-            }),
-    };
-    rule.with_context(|| {
-        format!("--sample-size {text}: write sqrt, log, 2sqrt, a number, or a share such as 5%")
-    })
-}
-
-/// Whether a table is shown: asked for, or the default on a terminal.
-fn is_table(args: &ShowingArgs) -> bool {
-    match args.format {
-        Some(format) => format == Format::Table,
-        None => Terminal::stdout().is_some(),
-    }
-}
-
-/// On a terminal, unless told otherwise, as many rows as fit: thousands would scroll the nearest
-/// ones, which matter most, out of sight.
-fn top(args: &ShowingArgs) -> Option<NonZeroUsize> {
-    const HEADING_AND_SUMMARY: usize = 8;
-    const LEAST: usize = 10;
-    let terminal = Terminal::stdout().filter(|_| is_table(args));
-    let fits = terminal.map(|terminal| {
-        let height = terminal.size().height;
-        height.saturating_sub(HEADING_AND_SUMMARY).max(LEAST)
-    });
-    args.top.or_else(|| fits.and_then(NonZeroUsize::new))
-}
-
-fn face(args: &ShowingArgs, favourites: &[ServerAddr], stop_rtt: Rtt) -> Face<'static> {
-    let selection = Selection {
-        filters: Filters {
-            not_full: args.not_full,
-            not_empty: args.not_empty,
-            no_password: args.no_password,
-            map: args.map.clone(),
-            name: args.name.clone(),
-            countries: args.country.clone(),
-            asns: args.asn.clone(),
-            max_rtt: args.max_rtt.map(Rtt::from_millis_f64),
-        },
-        sort: args.sort,
-        top: top(args),
-        favourites: favourites.iter().copied().collect(),
-    };
-    let config = FaceConfig {
-        format: args.format,
-        selection,
-        stop_rtt,
-        terminal: Terminal::stdout(),
-    };
-    let notes: Box<dyn Write> = if args.quiet {
-        Box::new(std::io::sink())
-    } else {
-        Box::new(std::io::stderr())
-    };
-    Face::new(config, std::io::stdout(), notes)
 }
 
 fn recording(path: Option<&Path>) -> Result<Option<Sink>> {

@@ -1,0 +1,101 @@
+//! How to probe and how to plan, from the flags.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nearside_discover::planner::{DrawRule, PlannerConfig, SampleSize, StopRule};
+use nearside_discover::prober::{Limit, ProberConfig};
+use nearside_types::Rtt;
+
+use crate::cli::{BrowseArgs, PlanningArgs, ProbingArgs};
+
+/// The paper asks for RTT_stop slightly above what the player prefers.
+const STOP_ABOVE_PREFERENCE: f64 = 1.1;
+
+pub(super) fn prober_config(args: &BrowseArgs, seed: u64) -> ProberConfig {
+    let probing: &ProbingArgs = &args.probing;
+    let mut config = ProberConfig::new(args.sources.game.protocol(), seed);
+    config.pace = probing.pace;
+    config.timeouts = vec![Duration::from_millis(probing.timeout); usize::from(probing.tries)];
+    config.limit = Limit {
+        probes: probing.max_probes,
+        time: probing.max_time.map(Duration::from_secs_f64),
+    };
+    config
+}
+
+pub(super) fn planner_config(args: &PlanningArgs, max_rtt: Option<f64>) -> Result<PlannerConfig> {
+    let mut config = PlannerConfig::published(args.planner);
+    let clusters = &mut config.clusters;
+    clusters.sample_size = sample_size(&args.sample_size)?;
+    if args.strict_draw {
+        clusters.draw = DrawRule::Strict;
+    }
+    clusters.split_above = Rtt::from_millis_f64(args.split_above);
+    clusters.split_prefix.v4 = args.split_prefix;
+    let rule = match args.smooth_run {
+        Some(run) => StopRule::SmoothRun {
+            run,
+            spread_ms: args.smooth_spread,
+        },
+        None => StopRule::Bottom {
+            window: args.window,
+            bottom: args.bottom / 100.0,
+        },
+    };
+    clusters.stop = (!args.no_auto_stop).then_some(rule);
+    let preferred = max_rtt.map(|max_rtt| max_rtt * STOP_ABOVE_PREFERENCE);
+    Ok(match args.stop_rtt.or(preferred) {
+        Some(stop_rtt) => config.stopping_at(Rtt::from_millis_f64(stop_rtt)),
+        None => config,
+    })
+}
+
+fn sample_size(text: &str) -> Result<SampleSize> {
+    let rule = match text {
+        "sqrt" => Some(SampleSize::SquareRoot),
+        "log" => Some(SampleSize::Logarithm),
+        _ => text
+            .strip_suffix("sqrt")
+            .and_then(|factor| factor.parse().ok())
+            .filter(|factor| *factor > 0.0)
+            .map(|factor| SampleSize::ScaledSquareRoot { factor })
+            .or_else(|| {
+                let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
+                let share = percent / 100.0;
+                (0.0..=1.0)
+                    .contains(&share)
+                    .then_some(SampleSize::Share { share })
+            })
+            .or_else(|| {
+                let samples = text.parse().ok().filter(|&samples| samples > 0)?;
+                Some(SampleSize::Fixed { samples })
+            }),
+    };
+    rule.with_context(|| {
+        format!("--sample-size {text}: write sqrt, log, 2sqrt, a number, or a share such as 5%")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_sizes_are_read_in_every_form() {
+        for (text, expected) in [
+            ("sqrt", SampleSize::SquareRoot),
+            ("log", SampleSize::Logarithm),
+            ("2sqrt", SampleSize::ScaledSquareRoot { factor: 2.0 }),
+            ("0.5sqrt", SampleSize::ScaledSquareRoot { factor: 0.5 }),
+            ("5%", SampleSize::Share { share: 0.05 }),
+            ("7", SampleSize::Fixed { samples: 7 }),
+        ] {
+            assert_eq!(sample_size(text).unwrap(), expected, "{text}");
+        }
+        for bad in ["", "0", "-1sqrt", "200%", "many", "1.5"] {
+            let error = sample_size(bad).unwrap_err().to_string();
+            assert!(error.contains("--sample-size"), "{bad}: {error}");
+        }
+    }
+}
