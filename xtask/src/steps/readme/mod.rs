@@ -38,12 +38,21 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome, Failure> {
         ));
     }
     let folder = build(workspace)?;
-    let log = workspace.target().join("readme.log");
+    let log = scratch(workspace)?.join("readme.log");
     for command in &commands {
         println!("{FILE}:{} $ {}", command.line, command.text);
         execute(workspace, command, &folder, &log)?;
     }
     Ok(Outcome::passed(format!("{} commands", commands.len())))
+}
+
+/// Commands of the page may write into `target`, also where cargo's output was moved elsewhere.
+fn scratch(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    let folder = workspace.path("target");
+    match std::fs::create_dir_all(&folder) {
+        Ok(()) => Ok(folder),
+        Err(error) => Err(Failure::from_io("make the folder `target`", &error)),
+    }
 }
 
 /// The folder with the release binary, which is what a user has.
