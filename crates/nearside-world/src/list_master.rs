@@ -67,11 +67,7 @@ impl ListMaster {
 
     /// A master of a population.
     pub fn of(config: ListMasterConfig, population: &Population, seed: u64) -> Self {
-        let servers = population.servers.iter().map(|server| Listed {
-            addr: server.addr,
-            origin: server.origin,
-        });
-        Self::new(config, servers, seed)
+        Self::new(config, population.listed(), seed)
     }
 
     /// A datagram arrived at `now`; the answer's datagrams are appended in order. What is no list

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use nearside_types::{Origin, Rtt, ServerAddr};
+use nearside_types::{Listed, Origin, Rtt, ServerAddr};
 
 /// The servers of a master's list, in list order, with the RTT each client would see.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +26,15 @@ impl Population {
     /// The column of a client place, if the population has it.
     pub fn client(&self, name: &str) -> Option<usize> {
         self.clients.iter().position(|client| client == name)
+    }
+
+    /// The servers as a master lists them.
+    pub fn listed(&self) -> Vec<Listed> {
+        let listed = |server: &WorldServer| Listed {
+            addr: server.addr,
+            origin: server.origin,
+        };
+        self.servers.iter().map(listed).collect()
     }
 
     /// How many servers answer the client of a column.

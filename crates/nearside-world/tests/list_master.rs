@@ -14,16 +14,6 @@ fn population(size: usize) -> Population {
     generate(&WorldParams::builtin(), Game::Css, Some(size), 11)
 }
 
-fn listed(population: &Population) -> Vec<Listed> {
-    let servers = population.servers.iter();
-    servers
-        .map(|server| Listed {
-            addr: server.addr,
-            origin: server.origin,
-        })
-        .collect()
-}
-
 fn client() -> SocketAddr {
     "127.0.0.1:5000".parse().expect("an address")
 }
@@ -82,7 +72,7 @@ fn plain_pages_give_the_whole_list_in_its_order_without_a_marker() {
         let population = population(size);
         let mut master = ListMaster::of(ListMasterConfig::default(), &population, 1);
         let packets = steam_pages(&mut master, None);
-        assert_eq!(servers(&packets), without_origin(&listed(&population)));
+        assert_eq!(servers(&packets), without_origin(&population.listed()));
         let markers = packets.iter().flat_map(|packet| &packet.entries);
         assert!(
             !markers
@@ -101,7 +91,7 @@ fn marked_pages_come_in_as_order_and_start_with_a_marker() {
     for packet in packets.iter().filter(|packet| !packet.entries.is_empty()) {
         assert!(packet.starts_with_marker());
     }
-    let expected = sorted(listed(&population));
+    let expected = sorted(population.listed());
     let got = servers(&packets);
     assert_eq!(got.len(), expected.len());
     for (got, expected) in got.iter().zip(&expected) {
@@ -120,7 +110,7 @@ fn country_pages_carry_the_letters() {
     let countries = |servers: &[Listed]| -> Vec<Option<Country>> {
         servers.iter().map(|listed| listed.origin.country).collect()
     };
-    assert_eq!(countries(&got), countries(&listed(&population)));
+    assert_eq!(countries(&got), countries(&population.listed()));
 }
 
 #[test]
@@ -172,7 +162,7 @@ fn quake3_lists_come_whole_in_all_forms() {
     let plain = quake3::ListRequest::new(None, 84);
     assert_eq!(
         quake3_servers(&mut master, &plain),
-        without_origin(&listed(&population))
+        without_origin(&population.listed())
     );
 
     let marked = quake3::ListRequest {
@@ -186,7 +176,7 @@ fn quake3_lists_come_whole_in_all_forms() {
             .collect()
     };
     let got = quake3_servers(&mut master, &marked);
-    assert_eq!(asns(&got), asns(&sorted(listed(&population))));
+    assert_eq!(asns(&got), asns(&sorted(population.listed())));
 
     let by_country = quake3::ListRequest {
         extended: true,

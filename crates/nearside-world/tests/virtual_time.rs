@@ -2,22 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use nearside_discover::planner::{Listed, PlannerConfig, PlannerKind, StopReason};
+use nearside_discover::planner::{PlannerConfig, PlannerKind, StopReason};
 use nearside_discover::prober::{Prober, ProberConfig, Protocol};
 use nearside_types::Rtt;
 use nearside_world::farm::{Farm, FarmConfig, FarmServer};
 use nearside_world::virtual_time::discover;
 use nearside_world::{Game, Population, ProbeNoise, WorldParams, generate};
-
-fn listed(population: &Population) -> Vec<Listed> {
-    let servers = population.servers.iter();
-    servers
-        .map(|server| Listed {
-            addr: server.addr,
-            origin: server.origin,
-        })
-        .collect()
-}
 
 fn run(
     population: &Population,
@@ -34,7 +24,7 @@ fn run(
     discover(
         prober,
         &planner,
-        &listed(population),
+        &population.listed(),
         &mut farm,
         |_, _, _| {},
     )

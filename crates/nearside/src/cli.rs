@@ -176,6 +176,9 @@ pub struct PlanningArgs {
     /// Split by prefixes of this length (IPv4)
     #[arg(long, value_name = "BITS", default_value_t = 16, value_parser = clap::value_parser!(u8).range(1..=24))]
     pub split_prefix: u8,
+    /// Within a country, a dense prefix of this length is a cluster of its own (planner country)
+    #[arg(long, value_name = "BITS", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=24))]
+    pub country_prefix: u8,
     /// Answers the auto-stop looks at
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_one)]
     pub window: usize,

@@ -50,6 +50,20 @@ pub struct SourceReport {
     pub completeness: Completeness,
 }
 
+impl SourceReport {
+    /// Nothing asked yet.
+    const fn start() -> Self {
+        Self {
+            servers: 0,
+            requests: 0,
+            replies: 0,
+            malformed: 0,
+            origin: None,
+            completeness: Completeness::Silent,
+        }
+    }
+}
+
 /// How whole a list is. "Throttled" is never shown as "no servers".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {

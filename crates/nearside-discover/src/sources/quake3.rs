@@ -49,14 +49,7 @@ impl Quake3Source {
             state: State::Ask,
             end_seen: false,
             ready: VecDeque::new(),
-            report: SourceReport {
-                servers: 0,
-                requests: 0,
-                replies: 0,
-                malformed: 0,
-                origin: None,
-                completeness: Completeness::Silent,
-            },
+            report: SourceReport::start(),
         }
     }
 

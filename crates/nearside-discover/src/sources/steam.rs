@@ -66,14 +66,7 @@ impl SteamSource {
             budget: Budget::new(query.per_minute),
             state: State::Ask,
             ready: VecDeque::new(),
-            report: SourceReport {
-                servers: 0,
-                requests: 0,
-                replies: 0,
-                malformed: 0,
-                origin: None,
-                completeness: Completeness::Silent,
-            },
+            report: SourceReport::start(),
             query,
         }
     }

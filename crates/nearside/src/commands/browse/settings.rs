@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nearside_discover::planner::{DrawRule, PlannerConfig, SampleSize, StopRule};
+use nearside_discover::planner::{ClusterBy, DrawRule, PlannerConfig, SampleSize, StopRule};
 use nearside_discover::prober::{Limit, ProberConfig};
 use nearside_types::Rtt;
 
@@ -33,6 +33,9 @@ pub(super) fn planner_config(args: &PlanningArgs, max_rtt: Option<f64>) -> Resul
     }
     clusters.split_above = Rtt::from_millis_f64(args.split_above);
     clusters.split_prefix.v4 = args.split_prefix;
+    if let ClusterBy::CountryAndPrefix { prefix } = &mut clusters.cluster_by {
+        prefix.v4 = args.country_prefix;
+    }
     let rule = match args.smooth_run {
         Some(run) => StopRule::SmoothRun {
             run,
