@@ -221,7 +221,7 @@ fn a_lost_page_is_asked_for_again_and_a_dead_master_gives_what_it_gave() {
     let mut source = SteamSource::new(steam_query(None));
     let (_, report, now) = drive(&mut source, |_| Vec::new());
     assert_eq!(report.completeness, Completeness::Silent);
-    assert_eq!(now.since_epoch(), Duration::from_secs(2 + 4 + 8));
+    assert_eq!(now.since_epoch(), Duration::from_millis(1500 + 3000 + 6000));
 }
 
 #[test]
@@ -326,6 +326,23 @@ fn quake3_cookies_truncation_and_silence() {
     let mut source = Quake3Source::new(q3_query(None));
     let (_, report, _) = drive(&mut source, |_| Vec::new());
     assert_eq!(report.completeness, Completeness::Silent);
+}
+
+#[test]
+fn a_closed_port_ends_it_at_once() {
+    let mut sources: [Box<dyn Source>; 2] = [
+        Box::new(SteamSource::new(steam_query(Some(OriginForm::As)))),
+        Box::new(Quake3Source::new(q3_query(Some(OriginForm::As)))),
+    ];
+    for source in &mut sources {
+        let now = Moment::EPOCH;
+        assert!(matches!(source.poll_output(now), SourceOutput::Transmit(_)));
+        source.handle_unreachable();
+        let SourceOutput::Done(report) = source.poll_output(now) else {
+            panic!("goes on asking a closed port");
+        };
+        assert_eq!(report.completeness, Completeness::Silent);
+    }
 }
 
 proptest! {

@@ -339,7 +339,11 @@ impl<'a> Driver<'a> {
         let clock = self.clock;
         let addr = asked.source.addr;
         let engine = &mut asked.source.engine;
-        self.ports[index].drain_errors(|_| {})?;
+        self.ports[index].drain_errors(|unreachable| {
+            if unreachable.to == addr {
+                engine.handle_unreachable();
+            }
+        })?;
         loop {
             let received = self.ports[index].recv_batch(&mut self.buffers, clock, |datagram| {
                 if datagram.from == addr {

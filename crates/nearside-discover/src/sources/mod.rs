@@ -80,14 +80,25 @@ pub trait Source: Send {
     /// Takes a datagram from the master's address.
     fn handle_datagram(&mut self, now: Moment, payload: &[u8]);
 
+    /// Takes note that the network says nothing listens at the master's address.
+    fn handle_unreachable(&mut self);
+
     /// The next thing to do. Call it again until it waits or is done.
     fn poll_output(&mut self, now: Moment) -> SourceOutput;
 }
 
 /// How long a request waits for its answer, doubled each time.
-const FIRST_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often a request is repeated before it is given up.
-const MAX_REQUESTS: u32 = 3;
+const FIRST_TIMEOUT: Duration = Duration::from_millis(1500);
+
+/// How often a request is sent before it is given up; one that asks for origins is sent again
+/// plainly before long, since some masters answer unknown words with silence.
+const fn max_requests(origin: Option<OriginForm>) -> u32 {
+    match origin {
+        Some(_) => 2,
+        None => 3,
+    }
+}
+
 /// How often one page is asked again because the master wants its cookie back.
 const MAX_COOKIES: u32 = 3;
 

@@ -8,8 +8,8 @@ use nearside_wire::list::{ListPacket, OriginForm};
 use nearside_wire::quake3::master::{ListReply, ListRequest};
 
 use super::{
-    Completeness, FIRST_TIMEOUT, MAX_COOKIES, MAX_REQUESTS, OriginAnswer, Source, SourceOutput,
-    SourceReport, markers_given,
+    Completeness, FIRST_TIMEOUT, MAX_COOKIES, OriginAnswer, Source, SourceOutput, SourceReport,
+    markers_given, max_requests,
 };
 
 /// What to ask a Quake 3 master; its `origin` is asked for, and left out for a plain master.
@@ -74,7 +74,7 @@ impl Quake3Source {
     }
 
     fn handle_silence(&mut self) {
-        if self.attempts < MAX_REQUESTS {
+        if self.attempts < max_requests(self.request.origin) {
             self.state = State::Ask;
         } else if self.request.origin.is_some() {
             self.ask_plainly();
@@ -137,6 +137,14 @@ impl Source for Quake3Source {
                 self.handle_packet(now, &packet);
             }
             Err(_) => self.report.malformed += 1,
+        }
+    }
+
+    fn handle_unreachable(&mut self) {
+        match self.state {
+            State::Done => {}
+            _ if self.report.servers == 0 => self.finish(Completeness::Silent),
+            _ => self.handle_quiet(),
         }
     }
 

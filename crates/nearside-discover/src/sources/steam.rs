@@ -8,8 +8,8 @@ use nearside_wire::list::{ListPacket, OriginForm};
 use nearside_wire::steam::{Filter, ListReply, ListRequest, Region};
 
 use super::{
-    Completeness, FIRST_TIMEOUT, MAX_COOKIES, MAX_REQUESTS, OriginAnswer, Source, SourceOutput,
-    SourceReport, markers_given,
+    Completeness, FIRST_TIMEOUT, MAX_COOKIES, OriginAnswer, Source, SourceOutput, SourceReport,
+    markers_given, max_requests,
 };
 
 /// What to ask a Steam master.
@@ -132,15 +132,20 @@ impl SteamSource {
 
     fn handle_silence(&mut self) {
         let nothing_yet = self.report.replies == 0;
-        if self.attempts < MAX_REQUESTS {
+        if self.attempts < max_requests(self.origin.filter(|_| nothing_yet)) {
             self.state = State::Ask;
         } else if nothing_yet && self.origin.is_some() {
             self.ask_plainly();
-        } else if nothing_yet {
-            self.finish(Completeness::Silent);
         } else {
-            self.finish(Completeness::Truncated);
+            self.give_up();
         }
+    }
+
+    fn give_up(&mut self) {
+        self.finish(match self.report.replies {
+            0 => Completeness::Silent,
+            _ => Completeness::Truncated,
+        });
     }
 
     fn finish(&mut self, completeness: Completeness) {
@@ -183,6 +188,12 @@ impl Source for SteamSource {
                 }
             }
             Err(_) => self.report.malformed += 1,
+        }
+    }
+
+    fn handle_unreachable(&mut self) {
+        if self.state != State::Done {
+            self.give_up();
         }
     }
 

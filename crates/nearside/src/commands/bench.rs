@@ -8,11 +8,12 @@ mod programs;
 mod quakestat;
 mod report;
 mod scenario;
+mod tables;
 mod targets;
 mod truth;
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -21,6 +22,7 @@ use nearside_net::Stop;
 use super::stop_on_interrupt;
 use crate::cli::BenchBrowseArgs;
 use crate::exit::Exit;
+use crate::faces::is_closed_pipe;
 use child::{Folder, Running};
 use lab::Lab;
 use machine::Machine;
@@ -37,17 +39,27 @@ pub fn run(args: &BenchBrowseArgs) -> Result<Exit> {
         _ if stop.is_stopped() => return Ok(Exit::Interrupted),
         report => report?,
     };
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
-    } else {
-        write!(out, "{report}")?;
+    match print(&report, args.json) {
+        // A reader that went away (`| head`) is no failure; the verdict stays in the exit code.
+        Err(error) if !is_closed_pipe(&error) => {
+            return Err(error).context("cannot write the report");
+        }
+        _ => {}
     }
     Ok(match report.all_met() {
         true => Exit::Done,
         false => Exit::Negative,
     })
+}
+
+fn print(report: &Report, json: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut out, report)?;
+        writeln!(out)
+    } else {
+        write!(out, "{report}")
+    }
 }
 
 fn measure(args: &BenchBrowseArgs, stop: &Stop) -> Result<Report> {
@@ -99,12 +111,7 @@ impl Bench<'_> {
 
     /// One program, with a lab of its own so that truths do not mix.
     fn run(&self, scenario: Scenario, program: Program) -> Result<RunFigures> {
-        writeln!(
-            std::io::stderr(),
-            "{}: {} …",
-            scenario.name(),
-            program.name()
-        )?;
+        writeln!(io::stderr(), "{}: {} …", scenario.name(), program.name())?;
         let folder = self.folder.path();
         let command = program.command(self.args.seed)?;
         let lab = Lab::start(folder, scenario, self.args.seed)?;
