@@ -364,11 +364,15 @@ pub enum BenchCommand {
 
 /// Browse the lab with nearside and with quakestat, side by side.
 #[derive(Debug, Args)]
+#[command(after_help = "Takes about five minutes, most of them quakestat's. What the figures mean: docs/bench.md.
+
+Exit codes: 0 every target met; 1 a target missed; 2 bad usage; 3 quakestat is missing or a program
+failed; 130 interrupted, without figures.")]
 pub struct BenchBrowseArgs {
-    /// Lab servers, with RTTs from 5 to 300 ms
+    /// Lab servers, with RTTs from 5 to 300 ms; the targets are meant for 5000
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = at_least_one)]
     pub servers: usize,
-    /// Seed of the lab
+    /// Seed of the lab and of nearside
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// One JSON document instead of a table

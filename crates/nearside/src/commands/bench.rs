@@ -36,7 +36,10 @@ pub fn run(args: &BenchBrowseArgs) -> Result<Exit> {
     let stop = stop_on_interrupt()?;
     let report = match measure(args, &stop) {
         // Whatever failed then, failed because children and waits were cut short.
-        _ if stop.is_stopped() => return Ok(Exit::Interrupted),
+        _ if stop.is_stopped() => {
+            writeln!(io::stderr(), "interrupted: without figures")?;
+            return Ok(Exit::Interrupted);
+        }
         report => report?,
     };
     match print(&report, args.json) {

@@ -146,11 +146,14 @@ fn report(stats: &LabStats) -> Result<()> {
     let mut err = std::io::stderr().lock();
     writeln!(
         err,
-        "lab: {} replies sent, late by {} (p50), {} (p99), {:.3} ms (max); {stats:?}",
+        "lab: {} requests, {} replies, late by {} (p50), {} (p99), {:.3} ms (max); {} from elsewhere dropped, {} not sent",
+        stats.requests,
         stats.replies,
         late(0.5),
         late(0.99),
         stats.lateness.max().as_secs_f64() * 1e3,
+        stats.foreign,
+        stats.unsent,
     )?;
     Ok(())
 }
