@@ -364,7 +364,8 @@ pub enum BenchCommand {
 
 /// Browse the lab with nearside and with quakestat, side by side.
 #[derive(Debug, Args)]
-#[command(after_help = "Takes about five minutes, most of them quakestat's. What the figures mean: docs/bench.md.
+#[command(after_help = "Takes about five minutes, most of them quakestat's; docs/bench.md says what the
+figures mean.
 
 Exit codes: 0 every target met; 1 a target missed; 2 bad usage; 3 quakestat is missing or a program
 failed; 130 interrupted, without figures.")]
