@@ -364,11 +364,13 @@ pub enum BenchCommand {
 
 /// Browse the lab with nearside and with quakestat, side by side.
 #[derive(Debug, Args)]
-#[command(after_help = "Takes about five minutes, most of them quakestat's; docs/bench.md says what the
+#[command(
+    after_help = "Takes about five minutes, most of them quakestat's; docs/bench.md says what the
 figures mean.
 
 Exit codes: 0 every target met; 1 a target missed; 2 bad usage; 3 quakestat is missing or a program
-failed; 130 interrupted, without figures.")]
+failed; 130 interrupted, without figures."
+)]
 pub struct BenchBrowseArgs {
     /// Lab servers, with RTTs from 5 to 300 ms; the targets are meant for 5000
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = at_least_one)]
