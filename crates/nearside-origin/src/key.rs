@@ -1,0 +1,138 @@
+//! Addresses of one family as numbers, so that tables are written once for both.
+
+use std::fmt::Debug;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use nearside_types::Prefix;
+
+/// `u32` for IPv4, `u128` for IPv6.
+pub(crate) trait Key: Copy + Ord + Debug + Default {
+    /// Bits of an address.
+    const BITS: u32;
+    /// The last address; the first is `Self::default()`.
+    const LAST: Self;
+
+    fn to_ip(self) -> IpAddr;
+    fn to_wide(self) -> u128;
+    /// `None` when the number has more bits than the family.
+    fn from_wide(wide: u128) -> Option<Self>;
+    /// How many leading bits the two have in common.
+    fn common_bits(self, other: Self) -> u32;
+    /// `self + other`, or `None` beyond the last address.
+    fn checked_add(self, other: Self) -> Option<Self>;
+    /// `self - other` for `other <= self`.
+    fn distance_from(self, other: Self) -> Self;
+    /// `odd * 2 ^ shift`, or `None` beyond the last address.
+    fn from_odd(odd: u128, shift: u32) -> Option<Self>;
+    fn next(self) -> Option<Self>;
+    fn previous(self) -> Option<Self>;
+}
+
+macro_rules! key {
+    ($number:ty, $address:ty, $variant:ident) => {
+        impl Key for $number {
+            const BITS: u32 = <$number>::BITS;
+            const LAST: Self = <$number>::MAX;
+
+            fn to_ip(self) -> IpAddr {
+                IpAddr::$variant(<$address>::from_bits(self))
+            }
+
+            fn to_wide(self) -> u128 {
+                self.into()
+            }
+
+            fn from_wide(wide: u128) -> Option<Self> {
+                Self::try_from(wide).ok()
+            }
+
+            fn common_bits(self, other: Self) -> u32 {
+                (self ^ other).leading_zeros()
+            }
+
+            fn checked_add(self, other: Self) -> Option<Self> {
+                <$number>::checked_add(self, other)
+            }
+
+            fn distance_from(self, other: Self) -> Self {
+                self - other
+            }
+
+            fn from_odd(odd: u128, shift: u32) -> Option<Self> {
+                let odd = Self::try_from(odd).ok()?;
+                let fits = odd != 0 && shift <= odd.leading_zeros();
+                fits.then(|| odd.checked_shl(shift))?
+            }
+
+            fn next(self) -> Option<Self> {
+                <$number>::checked_add(self, 1)
+            }
+
+            fn previous(self) -> Option<Self> {
+                self.checked_sub(1)
+            }
+        }
+    };
+}
+
+key!(u32, Ipv4Addr, V4);
+key!(u128, Ipv6Addr, V6);
+
+/// The largest network that has `key` in it and lies inside `first..=last`.
+pub(crate) fn network_within<K: Key>(key: K, first: K, last: K) -> Prefix {
+    // A network reaches the address before `first` exactly when it is no longer than what the two
+    // addresses have in common; the same goes for the address after `last`.
+    let beyond = |neighbour: Option<K>| neighbour.map_or(0, |other| key.common_bits(other) + 1);
+    let length = beyond(first.previous()).max(beyond(last.next()));
+    let length = u8::try_from(length).expect("at most the bits of an address");
+    Prefix::new(key.to_ip(), length)
+}
+
+/// The last address of a network whose first address is `first`.
+pub(crate) fn last_of<K: Key>(first: K, length: u8) -> K {
+    let fixed = u32::from(length).min(K::BITS);
+    let hosts = u128::MAX.checked_shr(128 - (K::BITS - fixed)).unwrap_or(0);
+    K::from_wide(first.to_wide() | hosts).expect("host bits lie within the family's")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn within(key: &str, first: &str, last: &str) -> String {
+        let bits = |text: &str| text.parse::<Ipv4Addr>().unwrap().to_bits();
+        network_within(bits(key), bits(first), bits(last)).to_string()
+    }
+
+    #[test]
+    fn the_largest_network_in_a_range_is_found() {
+        assert_eq!(within("10.0.0.5", "10.0.0.0", "10.0.0.255"), "10.0.0.0/24");
+        assert_eq!(within("10.0.1.5", "10.0.0.0", "10.0.2.255"), "10.0.0.0/23");
+        assert_eq!(within("10.0.2.5", "10.0.0.0", "10.0.2.255"), "10.0.2.0/24");
+        assert_eq!(within("10.0.0.1", "10.0.0.1", "10.0.0.1"), "10.0.0.1/32");
+        assert_eq!(within("1.2.3.4", "0.0.0.0", "255.255.255.255"), "0.0.0.0/0");
+        assert_eq!(
+            within("200.2.3.4", "128.0.0.0", "255.255.255.255"),
+            "128.0.0.0/1"
+        );
+    }
+
+    #[test]
+    fn the_last_address_of_a_network_has_all_host_bits_set() {
+        assert_eq!(last_of(0x0a00_0000_u32, 24), 0x0a00_00ff);
+        assert_eq!(last_of(0x0a00_0001_u32, 32), 0x0a00_0001);
+        assert_eq!(last_of(0_u32, 0), u32::MAX);
+        assert_eq!(last_of(0_u128, 0), u128::MAX);
+        assert_eq!(last_of(0x2001_u128 << 112, 16), (0x2002_u128 << 112) - 1);
+    }
+
+    #[test]
+    fn numbers_too_large_for_the_family_are_noticed() {
+        assert_eq!(u32::from_odd(3, 30), Some(0xc000_0000));
+        assert_eq!(u32::from_odd(3, 31), None);
+        assert_eq!(u32::from_odd(1, 32), None);
+        assert_eq!(u32::from_odd(0, 1), None);
+        assert_eq!(u128::from_odd(1, 127), Some(1 << 127));
+        assert_eq!(u128::from_odd(1, 128), None);
+    }
+}

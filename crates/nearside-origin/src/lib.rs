@@ -1,0 +1,26 @@
+//! Where an address comes from: its origin AS and its country, for IPv4 and IPv6.
+//!
+//! Bytes come in (a compact table, operator files, MRT dumps, BGP messages), immutable
+//! [`Snapshot`]s come out; a [`Stack`] of them answers look-ups. Opens no file and no socket, reads
+//! no clock: the caller does, and swaps one snapshot for the next when it likes.
+
+#![allow(dead_code, reason = "the codec that needs the rest follows")]
+
+mod asn_class;
+mod builder;
+mod info;
+mod key;
+mod paint;
+mod snapshot;
+mod stack;
+mod table;
+mod tiles;
+mod timestamp;
+
+pub use asn_class::AsnClass;
+pub use builder::{AsnRule, Cleaned, RangeError, Rules, TableBuilder};
+pub use info::{OriginInfo, SourceKind};
+pub use snapshot::Snapshot;
+pub use stack::{AgeWarning, OLD, Stack};
+pub use table::{Found, RangeTable};
+pub use timestamp::Timestamp;
