@@ -7,7 +7,9 @@
 #![allow(dead_code, reason = "the codec that needs the rest follows")]
 
 mod asn_class;
+pub mod bgp;
 mod builder;
+pub mod compact;
 mod info;
 mod key;
 mod paint;

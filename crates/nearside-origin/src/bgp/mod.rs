@@ -1,0 +1,29 @@
+//! Live BGP: a receive-only session with each neighbour, and the table of who originates what.
+//!
+//! [`Session`] speaks with one neighbour, [`Rib`] keeps what all of them announced, [`Collector`]
+//! joins the two and says when a new table is worth publishing. A shell owns the connections.
+
+mod as_path;
+mod attributes;
+mod collector;
+mod cursor;
+mod frame;
+pub mod fuzzing;
+mod merge;
+mod nlri;
+mod notification;
+mod open;
+mod rib;
+mod session;
+mod update;
+
+pub use attributes::{Fault, Malformed};
+pub use collector::{
+    Collector, CollectorConfig, CollectorError, CollectorOutput, Neighbour, PeerEvent, Refusal,
+};
+pub use frame::MAX_MESSAGE;
+pub use nlri::Family;
+pub use notification::Notification;
+pub use rib::{PeerId, PrefixLimitReached, Rib, RibConfig, Route};
+pub use session::{CloseReason, Established, Event, Output, Session, SessionConfig};
+pub use update::Update;
