@@ -4,14 +4,14 @@
 //! [`Snapshot`]s come out; a [`Stack`] of them answers look-ups. Opens no file and no socket, reads
 //! no clock: the caller does, and swaps one snapshot for the next when it likes.
 
-#![allow(dead_code, reason = "the codec that needs the rest follows")]
-
 mod asn_class;
 pub mod bgp;
 mod builder;
 pub mod compact;
+pub mod files;
 mod info;
 mod key;
+pub mod mrt;
 mod paint;
 mod snapshot;
 mod stack;

@@ -12,7 +12,7 @@ pub(crate) enum AsWidth {
 }
 
 impl AsWidth {
-    fn read(self, cursor: &mut Cursor<'_>) -> Option<u32> {
+    pub(crate) fn read(self, cursor: &mut Cursor<'_>) -> Option<u32> {
         match self {
             Self::Two => cursor.u16().map(u32::from),
             Self::Four => cursor.u32(),

@@ -1,4 +1,4 @@
-//! Bodies of the fuzz targets for live BGP, also called by the property tests.
+//! Bodies of the fuzz targets for BGP and MRT, also called by the property tests.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::collector::{Collector, CollectorConfig, CollectorOutput, Neighbour};
 use super::frame::{self, MAX_MESSAGE, MessageType};
 use super::nlri::Family;
 use super::open::{HoldTime, Open};
-use super::rib::PeerId;
+use super::rib::{PeerId, Rib, RibConfig};
 use super::session::{Event, Output, Session, SessionConfig};
 use crate::AsnClass;
 
@@ -79,6 +79,17 @@ fn greeting(choice: u8) -> Vec<u8> {
         0 => Vec::new(),
         1 => open.emit(),
         _ => [open.emit(), keep_alive].concat(),
+    }
+}
+
+/// Any bytes as a dump: read to some end, and what was read is in order.
+pub fn mrt(bytes: &[u8]) {
+    let mut rib = Rib::new(RibConfig::default());
+    if let Ok(report) = crate::mrt::load(bytes, &mut rib) {
+        let routes: Vec<_> = rib.routes().collect();
+        assert!(routes.is_sorted_by(|left, right| left.prefix < right.prefix));
+        let told = report.routes + report.updates * frame::MAX_MESSAGE as u64;
+        assert!(routes.len() as u64 <= told, "more routes than were told");
     }
 }
 

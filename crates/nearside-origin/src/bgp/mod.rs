@@ -27,3 +27,13 @@ pub use notification::Notification;
 pub use rib::{PeerId, PrefixLimitReached, Rib, RibConfig, Route};
 pub use session::{CloseReason, Established, Event, Output, Session, SessionConfig};
 pub use update::Update;
+
+/// The octets of BGP that other readers of routes share.
+pub(crate) mod wire {
+    pub(crate) use super::as_path::{AsPath, AsWidth, PathOrigin};
+    pub(crate) use super::attributes::{AS_PATH, read_attribute};
+    pub(crate) use super::cursor::Cursor;
+    pub(crate) use super::merge::Candidate;
+    pub(crate) use super::nlri::read_prefix;
+    pub(crate) use super::update::{Speaker, Update, UpdateOrMarker};
+}

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use nearside_types::{Asn, Moment, Prefix, PrefixLengths};
+use nearside_types::{Asn, Moment, Origin, Prefix, PrefixLengths};
 use prefix_trie::PrefixMap;
 
 use super::merge::{Candidate, Merge};
 use super::nlri::Family;
 use super::update::Update;
-use crate::{AsnClass, AsnRule};
+use crate::{AsnClass, AsnRule, Cleaned, RangeTable, Rules, TableBuilder};
 
 /// What is kept, how much and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,6 +147,13 @@ impl Rib {
         self.version += 1;
     }
 
+    /// Makes all that `peer` has said so far weaker than what anybody says from now on, for good.
+    pub(crate) fn let_others_win(&mut self, peer: PeerId) {
+        let table = &mut self.tables[peer.0];
+        table.generation = table.generation.wrapping_add(1);
+        self.version += 1;
+    }
+
     /// `peer` has announced all it has of `family`: what is still stale is gone for good.
     pub fn sweep(&mut self, peer: PeerId, family: Family) {
         self.version += u64::from(self.tables[peer.0].sweep(family));
@@ -188,6 +195,22 @@ impl Rib {
             .iter()
             .map(|table| (table.v6.iter(), table.generation));
         Merge::new(v4, prefix_v4).chain(Merge::new(v6, prefix_v6))
+    }
+
+    /// All routes as a table for look-ups, and what had to be decided for it.
+    pub fn to_table(&self) -> (RangeTable, Cleaned) {
+        let mut builder = TableBuilder::new(Rules {
+            asns: self.config.asns,
+            longest: None,
+        });
+        for route in self.routes() {
+            let origin = Origin {
+                asn: Some(route.origin),
+                country: None,
+            };
+            builder.add_prefix(route.prefix, origin);
+        }
+        builder.finish()
     }
 
     /// The longest prefix around an address, over all neighbours.
