@@ -10,7 +10,7 @@ use nearside_wire::list::OriginForm;
 use nearside_wire::steam::{Filter, Region};
 
 use crate::inspect::{InspectConfig, InspectOutput, Inspection};
-use crate::planner::{PlannerConfig, PlannerKind};
+use crate::planner::{PlannerConfig, PlannerKind, ServerId};
 use crate::prober::{Input, Limit, MAX_TRIES, Output, PortId, Prober, ProberConfig, Protocol};
 use crate::sources::{Quake3Query, Quake3Source, Source, SourceOutput, SteamQuery, SteamSource};
 
@@ -87,6 +87,9 @@ pub fn prober(bytes: &[u8]) {
     let mut prober = Prober::new(config, &PlannerConfig::published(kind), now);
     let servers: Vec<Listed> = (0..SERVERS).map(listed).collect();
     prober.handle_input(now, Input::Listed(&servers));
+    if choice & 0x40 != 0 {
+        prober.handle_input(now, Input::Favourites(&[ServerId(1), ServerId(4)]));
+    }
     prober.handle_input(now, Input::ListComplete);
     for step in steps(rest) {
         now += step.wait;

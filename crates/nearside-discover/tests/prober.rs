@@ -211,11 +211,20 @@ fn run(config: ProberConfig, hosts: &[Host]) -> Run {
 }
 
 fn run_hosts(config: ProberConfig, hosts: &[(SocketAddr, Host)], favourites: &[ServerId]) -> Run {
+    run_planned(config, PlannerKind::Conventional, hosts, favourites)
+}
+
+fn run_planned(
+    config: ProberConfig,
+    kind: PlannerKind,
+    hosts: &[(SocketAddr, Host)],
+    favourites: &[ServerId],
+) -> Run {
     let addresses: Vec<SocketAddr> = hosts.iter().map(|(addr, _)| *addr).collect();
     let mut network = Network::new(config.protocol, hosts);
     let (sender, entries) = std::sync::mpsc::channel();
     let sink = Box::new(move |entry| sender.send(entry).unwrap());
-    let planner = PlannerConfig::published(PlannerKind::Conventional);
+    let planner = PlannerConfig::published(kind);
     let mut now = Moment::EPOCH;
     let mut recorded = Recorded::new(config, &planner, now, Some(sink));
     recorded.handle_input(now, Input::Listed(&listed(&addresses)));
@@ -562,6 +571,22 @@ fn favourites_come_first_and_are_probed_once() {
 }
 
 #[test]
+fn no_planner_asks_again_for_a_favourite_that_is_still_in_flight() {
+    let mut hosts: Vec<(SocketAddr, Host)> = (0..20).map(|i| (addr(i), Host::at(50))).collect();
+    hosts[7].1.deaf_for = 9;
+    for kind in PlannerKind::ALL {
+        let favourites = [ServerId(19), ServerId(7), ServerId(0)];
+        let run = run_planned(config(Protocol::A2s), kind, &hosts, &favourites);
+        let summary = run.prober.summary();
+        assert_eq!(
+            (summary.probed, summary.answered, summary.probes_sent),
+            (20, 19, 22),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
 fn a_limit_on_probes_and_on_time_ends_the_run() {
     let hosts = vec![Host::at(50); 100];
     let mut limited = config(Protocol::A2s);
@@ -571,6 +596,11 @@ fn a_limit_on_probes_and_on_time_ends_the_run() {
     };
     let run_probes = run(limited.clone(), &hosts);
     assert_eq!(run_probes.prober.summary().probes_sent, 10);
+    assert_eq!(
+        run_probes.prober.summary().answered,
+        10,
+        "what was sent may still be answered"
+    );
     assert_eq!(run_probes.prober.summary().stopped, Some(StopReason::Limit));
     limited.limit = Limit {
         probes: None,

@@ -203,7 +203,7 @@ pub struct ShowingArgs {
     /// Only the first N; ndjson then waits for the end
     #[arg(long, value_name = "N")]
     pub top: Option<NonZeroUsize>,
-    /// By rtt, players, name, map, country or asn; ndjson then waits for the end
+    /// By rtt, players (people, not bots), name, map, country or asn; ndjson then waits for the end
     /// [default: rtt, in ndjson as results arrive]
     #[arg(long, value_name = "KEY")]
     pub sort: Option<SortKey>,

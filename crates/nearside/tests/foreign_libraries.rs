@@ -94,12 +94,9 @@ fn lab(challenge: &str) -> Lab {
     ])
 }
 
-/// python-a2s 1.4.2 looks for the mark of a compressed split in bit 15 of the id, where Valve's page
-/// has bit 31, so that half of all ids confuse it; the third line mends that.
 const PYTHON_SCRIPT: &str = r#"
 import json, sys
-import a2s, a2s.a2s_fragment as fragment
-fragment.A2SFragment.is_compressed = property(lambda self: bool(self.message_id & 1 << 31))
+import a2s
 host, port = sys.argv[1].rsplit(":", 1)
 server = (host, int(port))
 info = a2s.info(server, timeout=5)

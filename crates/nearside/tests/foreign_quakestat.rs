@@ -131,7 +131,7 @@ fn quakestat_gets_every_server_from_the_quake3_master() {
         "--place",
         "DE",
         "--servers",
-        "180",
+        "450",
         "--game",
         "et",
         "--no-noise",

@@ -14,6 +14,7 @@ pub(crate) enum Foreign {
     Quakestat,
     OpenArena,
     Ip,
+    Tmux,
     PythonA2s,
     Gamedig,
 }
@@ -26,10 +27,11 @@ pub(crate) const GAMEDIG: &str = "5.3.3";
 const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
 
 impl Foreign {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Quakestat,
         Self::OpenArena,
         Self::Ip,
+        Self::Tmux,
         Self::PythonA2s,
         Self::Gamedig,
     ];
@@ -40,6 +42,7 @@ impl Foreign {
             Self::Quakestat => "quakestat",
             Self::OpenArena => "openarena",
             Self::Ip => "ip",
+            Self::Tmux => "tmux",
             Self::PythonA2s => "python-a2s",
             Self::Gamedig => "gamedig",
         }
@@ -50,6 +53,7 @@ impl Foreign {
             Self::Quakestat => find("quakestat").is_some(),
             Self::OpenArena => find("openarena-server").is_some(),
             Self::Ip => find("ip").is_some(),
+            Self::Tmux => find("tmux").is_some(),
             Self::PythonA2s => has_python_a2s(workspace),
             Self::Gamedig => find("node").is_some() && has_gamedig(workspace),
         }
@@ -61,6 +65,7 @@ impl Foreign {
             Self::Quakestat => (find("quakestat").is_some(), &["qstat"]),
             Self::OpenArena => (find("openarena-server").is_some(), &["openarena-server"]),
             Self::Ip => (find("ip").is_some(), &["iproute2"]),
+            Self::Tmux => (find("tmux").is_some(), &["tmux"]),
             Self::PythonA2s => (can_make_venv(), &["python3", "python3-venv"]),
             // Only when there is no node: a newer one from elsewhere brings an npm of its own.
             Self::Gamedig => (find("node").is_some(), &["nodejs", "npm"]),

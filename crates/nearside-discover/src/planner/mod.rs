@@ -155,7 +155,7 @@ pub struct PlanReport {
 /// The prober calls [`servers_listed`](Self::servers_listed) as the list arrives,
 /// [`list_complete`](Self::list_complete) once, [`next`](Self::next) whenever a probe may be sent,
 /// and [`observe`](Self::observe) once for every probe, and also for servers it probed on its own
-/// account (favourites), which the planner then never asks for.
+/// account before the list was complete (favourites), which the planner then never asks for.
 pub trait Planner: fmt::Debug + Send {
     /// The name users choose it by.
     fn name(&self) -> &'static str;

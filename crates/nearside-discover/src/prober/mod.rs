@@ -66,12 +66,24 @@ pub struct Prober {
     pending: usize,
     /// The planner has nothing to say until it learns something.
     planner_waits: bool,
+    list: ListState,
     stopping: Option<StopReason>,
+    /// A limit on probes was reached: nothing more is sent, replies in flight may come until then.
+    draining_until: Option<Moment>,
     started: Moment,
     ended: Option<Moment>,
     now: Moment,
     tally: Tally,
     oddities: Oddities,
+}
+
+/// How far the list is. The planner is told that it is whole only when favourites are settled, so
+/// that it never plans for a server that is being probed already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListState {
+    Growing,
+    Whole,
+    Told,
 }
 
 /// What was done so far.
@@ -106,7 +118,9 @@ impl Prober {
             events: VecDeque::new(),
             pending: 0,
             planner_waits: false,
+            list: ListState::Growing,
             stopping: None,
+            draining_until: None,
             started: now,
             ended: None,
             now,
@@ -123,7 +137,7 @@ impl Prober {
             Input::Listed(servers) => self.handle_listed(servers),
             Input::Favourites(ids) => self.favourites.extend(ids),
             Input::ListComplete => {
-                self.planner.list_complete();
+                self.list = ListState::Whole;
                 self.planner_waits = false;
             }
             Input::Datagram {

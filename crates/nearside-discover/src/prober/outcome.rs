@@ -60,10 +60,15 @@ impl Prober {
 
     pub(super) fn check_limits(&mut self) {
         let Limit { probes, time } = self.config.limit;
-        let over_probes = probes.is_some_and(|most| self.tally.probes_sent >= most);
         let over_time = time.is_some_and(|most| self.now - self.started >= most);
-        if over_time || over_probes {
+        let over_probes = probes.is_some_and(|most| self.tally.probes_sent >= most);
+        let drained = self.draining_until.is_some_and(|until| until <= self.now);
+        if over_time || drained {
             self.finish(StopReason::Limit);
+        } else if over_probes && self.draining_until.is_none() {
+            // Nothing more is sent, but what was sent may still be answered.
+            self.stopping = Some(StopReason::Limit);
+            self.draining_until = Some(self.now + self.config.usable_timeouts()[0]);
         }
     }
 }

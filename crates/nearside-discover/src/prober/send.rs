@@ -9,7 +9,7 @@ use super::exchange;
 use super::io::{Output, PortId};
 use super::record::State;
 use super::rounds::Due;
-use super::{Prober, wire_bytes};
+use super::{ListState, Prober, wire_bytes};
 use crate::planner::{Next, ServerId};
 
 /// A send that waits for its moment.
@@ -37,6 +37,9 @@ impl Prober {
     /// What may be sent now, oldest obligations first: delayed sends, retries, new servers; and
     /// retries again, since a phase that found no new server lets its rounds go on.
     pub(super) fn next_transmit(&mut self) -> Option<Output> {
+        if self.draining_until.is_some() {
+            return None;
+        }
         self.next_delayed()
             .or_else(|| self.next_retry())
             .or_else(|| self.next_new())
@@ -135,6 +138,10 @@ impl Prober {
         if self.planner_waits {
             return None;
         }
+        if self.list == ListState::Whole {
+            self.list = ListState::Told;
+            self.planner.list_complete();
+        }
         match self.planner.next() {
             Next::Probe { server, phase } => Some((server, phase)),
             Next::Wait => {
@@ -218,6 +225,9 @@ impl Prober {
             && (self.favourites_pending == 0 || !self.favourites.is_empty());
         let new = wants_new.then(|| self.pacer.ready_at());
         let limit = self.config.limit.time.map(|most| self.started + most);
+        if self.draining_until.is_some() {
+            return [self.draining_until, limit].into_iter().flatten().min();
+        }
         // A retry that is due already only waits for the pace.
         let round = round.map(|at| {
             if at <= self.now {

@@ -33,7 +33,8 @@ pub(super) fn answer(
         Some(challenge) => Response::Challenge(challenge),
         None => respond(seed, server, request),
     };
-    let id = fingerprint(payload) as u32;
+    // Below 0x8000: python-a2s 1.4.2 takes bit 15 of the id for the mark of compression.
+    let id = fingerprint(payload) as u32 & 0x7FFF;
     Some(packets(response.emit(), id, config.compress_splits))
 }
 
@@ -98,7 +99,8 @@ fn respond(seed: u64, server: ServerAddr, request: Request) -> Response {
 
 fn info(persona: &Persona, server: ServerAddr) -> Info {
     Info {
-        protocol: 7,
+        // 7 would promise split packets without a size field, which these do not have.
+        protocol: 17,
         name: persona.name.as_slice().into(),
         map: persona.map.into(),
         folder: "cstrike".into(),

@@ -83,7 +83,7 @@ fn left_out(shown: Shown) -> Option<String> {
     (shown.rows < shown.out_of).then(|| {
         let rows = thousands(shown.rows as u64);
         let all = count(shown.out_of as u64, "server");
-        format!("Showing {rows} of {all}; filters or --top left out the rest.")
+        format!("Showing {rows} of {all}; filters leave some out, and --top N shows more.")
     })
 }
 
@@ -231,7 +231,8 @@ Your address was shown to all of 2 servers.";
             out_of: 4_310,
         };
         let text = sentences(&summary(), STOP, shown).join("\n");
-        let line = "\nShowing 20 of 4,310 servers; filters or --top left out the rest.\n";
+        let line =
+            "\nShowing 20 of 4,310 servers; filters leave some out, and --top N shows more.\n";
         assert!(text.contains(line), "{text}");
     }
 }

@@ -68,6 +68,9 @@ impl ListReply {
                     .for_each(|entry| emit_entry(entry, form, &mut out));
                 if packet.end {
                     emit_raw(END, &mut out);
+                } else {
+                    // qstat 2.17 drops the last entry of a packet that has nothing behind it.
+                    out.push(b'\\');
                 }
             }
         }
