@@ -176,7 +176,7 @@ impl<'a> Loader<'a> {
                     folded = [folded, origin]
                         .into_iter()
                         .flatten()
-                        .reduce(Candidate::joined)
+                        .reduce(Candidate::joined);
                 }
                 None => self.take_route(peer, routes.prefix, origin),
             }

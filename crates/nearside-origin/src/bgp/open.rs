@@ -196,6 +196,25 @@ mod tests {
         Open::parse(&message[frame::HEADER..])
     }
 
+    /// Sent by BIRD 2.0.12 from Debian 12.
+    const BIRD: &str = "ffffffffffffffffffffffffffffffff 003b 01 04 fbf5 00f0 7f000002 1e 02 1c \
+        0104 00010001 0104 00020001 0200 4002 0078 4104 0000fbf5 4600 4700";
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: String = text.split_whitespace().collect();
+        let octet = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+        (0..digits.len()).step_by(2).map(octet).collect()
+    }
+
+    #[test]
+    fn the_open_of_a_real_daemon_is_understood() {
+        let open = parse(&hex(BIRD)).unwrap();
+        assert_eq!((open.asn, open.hold_time), (Asn(64_501), HoldTime(240)));
+        assert_eq!(open.router_id, Ipv4Addr::new(127, 0, 0, 2));
+        assert_eq!(open.families, Family::ALL);
+        assert!(open.four_octet_as && open.route_refresh && open.graceful_restart);
+    }
+
     proptest! {
         #[test]
         fn what_is_emitted_reads_back(
