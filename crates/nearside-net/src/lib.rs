@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod bgp;
 mod browse;
 mod buffers;
 mod clock;
@@ -39,6 +40,7 @@ mod poll;
 mod stamp;
 mod udp;
 
+pub use bgp::{BgpConfig, BgpListenError, BgpListener, BgpObserver};
 pub use browse::{BrowseObserver, BrowseOutcome, BrowseSetup, MasterSource, browse};
 pub use buffers::RecvBuffers;
 pub use clock::MonotonicClock;
