@@ -15,6 +15,8 @@ pub(crate) enum Foreign {
     OpenArena,
     Ip,
     Tmux,
+    Bird,
+    ExaBgp,
     PythonA2s,
     Gamedig,
 }
@@ -27,11 +29,13 @@ pub(crate) const GAMEDIG: &str = "5.3.3";
 const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
 
 impl Foreign {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Quakestat,
         Self::OpenArena,
         Self::Ip,
         Self::Tmux,
+        Self::Bird,
+        Self::ExaBgp,
         Self::PythonA2s,
         Self::Gamedig,
     ];
@@ -43,6 +47,8 @@ impl Foreign {
             Self::OpenArena => "openarena",
             Self::Ip => "ip",
             Self::Tmux => "tmux",
+            Self::Bird => "bird",
+            Self::ExaBgp => "exabgp",
             Self::PythonA2s => "python-a2s",
             Self::Gamedig => "gamedig",
         }
@@ -54,6 +60,8 @@ impl Foreign {
             Self::OpenArena => find("openarena-server").is_some(),
             Self::Ip => find("ip").is_some(),
             Self::Tmux => find("tmux").is_some(),
+            Self::Bird => find("bird").is_some(),
+            Self::ExaBgp => find("exabgp").is_some(),
             Self::PythonA2s => has_python_a2s(workspace),
             Self::Gamedig => find("node").is_some() && has_gamedig(workspace),
         }
@@ -66,6 +74,8 @@ impl Foreign {
             Self::OpenArena => (find("openarena-server").is_some(), &["openarena-server"]),
             Self::Ip => (find("ip").is_some(), &["iproute2"]),
             Self::Tmux => (find("tmux").is_some(), &["tmux"]),
+            Self::Bird => (find("bird").is_some(), &["bird2"]),
+            Self::ExaBgp => (find("exabgp").is_some(), &["exabgp"]),
             Self::PythonA2s => (can_make_venv(), &["python3", "python3-venv"]),
             // Only when there is no node: a newer one from elsewhere brings an npm of its own.
             Self::Gamedig => (find("node").is_some(), &["nodejs", "npm"]),

@@ -89,7 +89,12 @@ fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
         Foreign::PythonA2s => install_python_a2s(workspace),
         Foreign::Gamedig => install_gamedig(workspace),
         // Debian brings these or nobody does.
-        Foreign::Quakestat | Foreign::OpenArena | Foreign::Ip | Foreign::Tmux => Ok(()),
+        Foreign::Quakestat
+        | Foreign::OpenArena
+        | Foreign::Ip
+        | Foreign::Tmux
+        | Foreign::Bird
+        | Foreign::ExaBgp => Ok(()),
     }
 }
 
