@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use nearside_types::Prefix;
 
 /// `u32` for IPv4, `u128` for IPv6.
-pub(crate) trait Key: Copy + Ord + Debug + Default {
+pub(crate) trait Key: Copy + Ord + Debug + Default + 'static {
     /// Bits of an address.
     const BITS: u32;
     /// The last address; the first is `Self::default()`.
@@ -24,6 +24,8 @@ pub(crate) trait Key: Copy + Ord + Debug + Default {
     fn distance_from(self, other: Self) -> Self;
     /// `odd * 2 ^ shift`, or `None` beyond the last address.
     fn from_odd(odd: u128, shift: u32) -> Option<Self>;
+    /// `2 ^ shift`, or `None` beyond the last address.
+    fn power_of_two(shift: u32) -> Option<Self>;
     fn next(self) -> Option<Self>;
     fn previous(self) -> Option<Self>;
 }
@@ -64,6 +66,10 @@ macro_rules! key {
                 fits.then(|| odd.checked_shl(shift))?
             }
 
+            fn power_of_two(shift: u32) -> Option<Self> {
+                (1 as Self).checked_shl(shift)
+            }
+
             fn next(self) -> Option<Self> {
                 <$number>::checked_add(self, 1)
             }
@@ -95,6 +101,24 @@ pub(crate) fn last_of<K: Key>(first: K, length: u8) -> K {
     K::from_wide(first.to_wide() | hosts).expect("host bits lie within the family's")
 }
 
+/// The first and last address of a network as somebody wrote it: host bits are cleared, and IPv4 in
+/// IPv6 form is unwrapped together with its length (`::ffff:192.0.2.0/120` is `192.0.2.0/24`).
+/// `None` when the length does not fit.
+pub(crate) fn ends(network: IpAddr, length: u8) -> Option<(IpAddr, IpAddr)> {
+    let bits = if network.is_ipv4() { 32 } else { 128 };
+    let length = match network.to_canonical() {
+        _ if length > bits => return None,
+        IpAddr::V4(_) if bits == 128 => length.checked_sub(96)?,
+        _ => length,
+    };
+    let prefix = Prefix::new(network, length);
+    let last = match prefix.network() {
+        IpAddr::V4(first) => last_of(first.to_bits(), length).to_ip(),
+        IpAddr::V6(first) => last_of(first.to_bits(), length).to_ip(),
+    };
+    Some((prefix.network(), last))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +148,22 @@ mod tests {
         assert_eq!(last_of(0_u32, 0), u32::MAX);
         assert_eq!(last_of(0_u128, 0), u128::MAX);
         assert_eq!(last_of(0x2001_u128 << 112, 16), (0x2002_u128 << 112) - 1);
+    }
+
+    #[test]
+    fn networks_have_ends_in_whatever_form_they_are_written() {
+        let ends_of = |network: &str, length| {
+            let (first, last) = ends(network.parse().unwrap(), length)?;
+            Some(format!("{first} {last}"))
+        };
+        let plain = Some("192.0.2.0 192.0.2.255".to_owned());
+        assert_eq!(ends_of("192.0.2.7", 24), plain);
+        assert_eq!(ends_of("::ffff:192.0.2.7", 120), plain);
+        let v6 = Some("2001:db8:: 2001:db8:ffff:ffff:ffff:ffff:ffff:ffff".to_owned());
+        assert_eq!(ends_of("2001:db8::", 32), v6);
+        assert_eq!(ends_of("192.0.2.0", 33), None);
+        assert_eq!(ends_of("2001:db8::", 129), None);
+        assert_eq!(ends_of("::ffff:192.0.2.0", 24), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use nearside_types::{Asn, Country, Origin, Prefix};
 
 use crate::key::{Key, network_within};
-use crate::tiles::Tiles;
+use crate::tiles::{Tiles, zip_columns};
 
 /// Every address of both families with its origin, in sorted columns. Immutable; 10 bytes for a
 /// range of IPv4 addresses, 22 for one of IPv6.
@@ -31,6 +31,15 @@ impl RangeTable {
         match ip.to_canonical() {
             IpAddr::V4(ip) => self.v4.lookup(ip.to_bits()),
             IpAddr::V6(ip) => self.v6.lookup(ip.to_bits()),
+        }
+    }
+
+    /// One table of two: what this one knows, and from `below` what it leaves open, for each half.
+    #[must_use]
+    pub fn over(&self, below: &Self) -> Self {
+        Self {
+            v4: self.v4.over(&below.v4),
+            v6: self.v6.over(&below.v6),
         }
     }
 
@@ -91,36 +100,39 @@ impl<K: Key> Rows<K> {
     /// A row begins wherever one of the two columns changes.
     pub(crate) fn overlay(asns: &Tiles<K, u32>, countries: &Tiles<K, CountryCode>) -> Self {
         let most = asns.len() + countries.len();
+        Self::of_columns(most, asns.iter(), countries.iter())
+    }
+
+    /// The same for columns that come one by one: (start, value) in rising order, from address 0.
+    /// There will be at most `most` rows.
+    pub(crate) fn of_columns(
+        most: usize,
+        asns: impl Iterator<Item = (K, u32)>,
+        countries: impl Iterator<Item = (K, CountryCode)>,
+    ) -> Self {
         let mut rows = Self {
             guide: Vec::new(),
             starts: Vec::with_capacity(most),
             asns: Vec::with_capacity(most),
             countries: Vec::with_capacity(most),
         };
-        rows.merge(asns, countries);
+        let mut before = None;
+        zip_columns(asns, countries, |start, asn, country| {
+            if before.replace((asn, country)) != Some((asn, country)) {
+                rows.starts.push(start);
+                rows.asns.push(asn);
+                rows.countries.push(country);
+            }
+        });
         rows.shrink();
         rows.guide = rows.starts.iter().copied().step_by(STRIDE).collect();
         rows
     }
 
-    fn merge(&mut self, asns: &Tiles<K, u32>, countries: &Tiles<K, CountryCode>) {
-        let (mut a, mut c) = (0, 0);
-        loop {
-            let start = asns.starts()[a].max(countries.starts()[c]);
-            self.starts.push(start);
-            self.asns.push(asns.values()[a]);
-            self.countries.push(countries.values()[c]);
-            match (asns.starts().get(a + 1), countries.starts().get(c + 1)) {
-                (None, None) => return,
-                (Some(_), None) => a += 1,
-                (None, Some(_)) => c += 1,
-                (Some(next_a), Some(next_c)) => {
-                    let (next_a, next_c) = (*next_a, *next_c);
-                    a += usize::from(next_a <= next_c);
-                    c += usize::from(next_c <= next_a);
-                }
-            }
-        }
+    fn over(&self, below: &Self) -> Self {
+        let asns = self.asn_tiles().over(&below.asn_tiles());
+        let countries = self.country_tiles().over(&below.country_tiles());
+        Self::overlay(&asns, &countries)
     }
 
     fn shrink(&mut self) {

@@ -1,5 +1,7 @@
 //! One column of a table: the address space of a family cut into tiles, each with one value.
 
+use std::cmp::Ordering;
+
 use crate::key::Key;
 
 /// Tiles from the first address to the last, without gaps. Where nothing is known the value is the
@@ -48,6 +50,16 @@ impl<K: Key, V: Copy + Eq + Default> Tiles<K, V> {
         self.starts.len()
     }
 
+    /// The values of `self`, and those of `below` where it knows none.
+    pub(crate) fn over(&self, below: &Self) -> Self {
+        let mut tiles = Self::with_capacity(self.len() + below.len());
+        zip_columns(self.iter(), below.iter(), |start, top, under| {
+            let value = if top == V::default() { under } else { top };
+            tiles.push(start, value);
+        });
+        tiles
+    }
+
     /// Tiles in order: where each starts, and its value.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, V)> + '_ {
         self.starts.iter().copied().zip(self.values.iter().copied())
@@ -59,6 +71,36 @@ impl<K: Key, V: Copy + Eq + Default> Tiles<K, V> {
 
     pub(crate) fn values(&self) -> &[V] {
         &self.values
+    }
+}
+
+/// Calls `each` wherever one of two columns changes, with the values of both from there on. Columns
+/// are (start, value) in rising order, from address 0.
+pub(crate) fn zip_columns<K: Key, A: Copy + Default, B: Copy + Default>(
+    mut left: impl Iterator<Item = (K, A)>,
+    mut right: impl Iterator<Item = (K, B)>,
+    mut each: impl FnMut(K, A, B),
+) {
+    let (mut a, mut b) = (A::default(), B::default());
+    let (mut next_a, mut next_b) = (left.next(), right.next());
+    loop {
+        let (start, order) = match (next_a, next_b) {
+            (None, None) => return,
+            (Some((start, _)), None) => (start, Ordering::Less),
+            (None, Some((start, _))) => (start, Ordering::Greater),
+            (Some((start_a, _)), Some((start_b, _))) => {
+                (start_a.min(start_b), start_a.cmp(&start_b))
+            }
+        };
+        if let (true, Some((_, value))) = (order.is_le(), next_a) {
+            a = value;
+            next_a = left.next();
+        }
+        if let (true, Some((_, value))) = (order.is_ge(), next_b) {
+            b = value;
+            next_b = right.next();
+        }
+        each(start, a, b);
     }
 }
 
@@ -80,6 +122,20 @@ mod tests {
             tiles(&[(10, 1), (20, 1), (30, 0)]),
             [(0, 0), (10, 1), (30, 0)]
         );
+    }
+
+    #[test]
+    fn a_column_over_another_hides_it_only_where_it_knows_something() {
+        let mut top = Tiles::unknown();
+        let mut below = Tiles::unknown();
+        for (start, value) in [(10_u32, 1), (20, 0)] {
+            top.push(start, value);
+        }
+        for (start, value) in [(5, 2), (15, 3), (30, 0)] {
+            below.push(start, value);
+        }
+        let merged: Vec<(u32, u8)> = top.over(&below).iter().collect();
+        assert_eq!(merged, [(0, 0), (5, 2), (10, 1), (20, 3), (30, 0)]);
     }
 
     #[test]

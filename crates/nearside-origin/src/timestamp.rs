@@ -76,13 +76,11 @@ impl fmt::Display for Timestamp {
     /// The day alone, as in `2026-06-17`: no source is dated more finely in a way that matters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let days = self.seconds / SECONDS_PER_DAY;
-        // 146,097 days make 400 years; the guess is at most one year too late.
-        let guess = 1970 + days * 400 / 146_097;
-        let year = if days_before_year(guess) > days {
-            guess - 1
-        } else {
-            guess
-        };
+        // 146,097 days make 400 years; leap days are not evenly spread, so begin a year early.
+        let mut year = (1969 + days * 400 / 146_097).max(1970);
+        while days_before_year(year + 1) <= days {
+            year += 1;
+        }
         let day_of_year = days - days_before_year(year);
         let later = |month: &u64| days_before_month(year, *month) <= day_of_year;
         let month = (1..=12).take_while(later).last().unwrap_or(1);

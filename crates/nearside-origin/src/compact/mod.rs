@@ -1,0 +1,211 @@
+//! The compact file: a whole table, ASN and country, IPv4 and IPv6, in less than 2 MB. Described
+//! bit by bit in docs/origin.md.
+//!
+//! Made to be built into a program and read at each start, so it is decoded in one pass, and every
+//! fault is named with its place.
+
+mod about;
+mod bytes;
+mod column;
+mod model;
+mod rans;
+
+use thiserror::Error;
+
+use crate::key::Key;
+use crate::table::{CountryCode, RangeTable, Rows};
+use crate::tiles::Tiles;
+use bytes::Reader;
+use column::{Column, Dictionary, Word};
+
+pub use about::{About, Credit};
+
+/// How every file begins. The first byte is no ASCII and the end holds both line ends, so that a
+/// file damaged by a text transfer shows at once (the idea is PNG's).
+pub const MAGIC: [u8; 8] = *b"\x8ENSORG\r\n";
+
+/// The version of the format this code reads and writes.
+pub const VERSION: u8 = 1;
+
+/// Magic, version, checksum.
+const PREAMBLE: usize = MAGIC.len() + 1 + 4;
+
+/// A table with its papers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compact {
+    /// Where the data is from.
+    pub about: About,
+    /// The data.
+    pub table: RangeTable,
+}
+
+/// Why a file was refused.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum DecodeError {
+    /// It does not begin as our files do.
+    #[error("not a compact origin table: it does not begin with the right 8 bytes")]
+    Foreign,
+    /// Written by a newer (or broken) program.
+    #[error("format version {found}, but this program reads version {VERSION}: update it")]
+    Version {
+        /// The version in the file.
+        found: u8,
+    },
+    /// The bytes are not those that were written.
+    #[error(
+        "checksum is {found:08x}, expected {expected:08x}: the file is damaged, fetch it again"
+    )]
+    Checksum {
+        /// What the file says.
+        expected: u32,
+        /// What its bytes give.
+        found: u32,
+    },
+    /// The contents make no sense.
+    #[error("byte {offset}, in the {part}: {fault}")]
+    Damaged {
+        /// What was being read.
+        part: &'static str,
+        /// How far into the file.
+        offset: usize,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+/// What is wrong at a place.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Ends too early.
+    #[error("the file ends too early")]
+    Truncated,
+    /// More bytes than the contents need.
+    #[error("{0} surplus bytes")]
+    Surplus(usize),
+    /// A number above its bound.
+    #[error("a number is too large")]
+    TooLarge,
+    /// A text that is not UTF-8.
+    #[error("a text is not UTF-8")]
+    NotUtf8,
+    /// A stream written in a way we do not know.
+    #[error("unknown stream mode {0}")]
+    UnknownMode(u8),
+    /// A stream that does not decode.
+    #[error("a coded stream is inconsistent")]
+    Stream,
+    /// Streams of different lengths.
+    #[error("streams of one column have different lengths")]
+    Count,
+    /// A value that is none.
+    #[error("a value is no AS number or country, or is out of order")]
+    Dictionary,
+    /// Ranges beyond the last address, or values no dictionary has.
+    #[error("ranges go beyond the last address, or name values that are not there")]
+    Tiles,
+}
+
+/// Writes a table. The same table and papers give the same bytes, always.
+pub fn encode(table: &RangeTable, about: &About) -> Vec<u8> {
+    let mut body = Vec::new();
+    about.write(&mut body);
+    put_half(&mut body, &table.v4.asn_tiles(), &table.v6.asn_tiles());
+    put_half(
+        &mut body,
+        &table.v4.country_tiles(),
+        &table.v6.country_tiles(),
+    );
+    seal(&body)
+}
+
+/// Puts magic, version and checksum before a body.
+pub(crate) fn seal(body: &[u8]) -> Vec<u8> {
+    let mut file = MAGIC.to_vec();
+    file.push(VERSION);
+    file.extend_from_slice(&crc32fast::hash(body).to_le_bytes());
+    file.extend_from_slice(body);
+    file
+}
+
+fn put_half<V: Word>(out: &mut Vec<u8>, v4: &Tiles<u32, V>, v6: &Tiles<u128, V>) {
+    let values = v4.values().iter().chain(v6.values());
+    let dictionary = Dictionary::of(values.copied());
+    dictionary.write(out);
+    column::write(out, v4, &dictionary);
+    column::write(out, v6, &dictionary);
+}
+
+/// Reads a file.
+pub fn decode(file: &[u8]) -> Result<Compact, DecodeError> {
+    let body = open(file)?;
+    let mut reader = Reader::new(body, PREAMBLE);
+    let about = About::read(&mut reader)?;
+    let asns = Half::read(&mut reader, "AS numbers")?;
+    let countries = Half::read(&mut reader, "countries")?;
+    reader.finish()?;
+    let table = RangeTable {
+        v4: overlay(
+            (&asns.v4, &asns.dictionary),
+            (&countries.v4, &countries.dictionary),
+        )?,
+        v6: overlay(
+            (&asns.v6, &asns.dictionary),
+            (&countries.v6, &countries.dictionary),
+        )?,
+    };
+    Ok(Compact { about, table })
+}
+
+/// The body behind a preamble that is in order.
+fn open(file: &[u8]) -> Result<&[u8], DecodeError> {
+    let rest = file.strip_prefix(&MAGIC).ok_or(DecodeError::Foreign)?;
+    let truncated = DecodeError::Damaged {
+        part: "header",
+        offset: file.len(),
+        fault: Fault::Truncated,
+    };
+    let (&version, rest) = rest.split_first().ok_or_else(|| truncated.clone())?;
+    if version != VERSION {
+        return Err(DecodeError::Version { found: version });
+    }
+    let (checksum, body) = rest.split_first_chunk().ok_or(truncated)?;
+    let expected = u32::from_le_bytes(*checksum);
+    let found = crc32fast::hash(body);
+    if found != expected {
+        return Err(DecodeError::Checksum { expected, found });
+    }
+    Ok(body)
+}
+
+/// AS numbers or countries, of both families.
+struct Half<V> {
+    dictionary: Dictionary<V>,
+    v4: Column,
+    v6: Column,
+}
+
+impl<V: Word> Half<V> {
+    fn read(reader: &mut Reader<'_>, part: &'static str) -> Result<Self, DecodeError> {
+        reader.enter(part);
+        Ok(Self {
+            dictionary: Dictionary::read(reader)?,
+            v4: Column::read(reader)?,
+            v6: Column::read(reader)?,
+        })
+    }
+}
+
+fn overlay<K: Key>(
+    (asns, numbers): (&Column, &Dictionary<u32>),
+    (countries, codes): (&Column, &Dictionary<CountryCode>),
+) -> Result<Rows<K>, DecodeError> {
+    let (mut taken_asns, mut taken_countries) = (0, 0);
+    let rows = Rows::of_columns(
+        asns.len() + countries.len(),
+        asns.tiles(numbers).inspect(|_| taken_asns += 1),
+        countries.tiles(codes).inspect(|_| taken_countries += 1),
+    );
+    asns.check(taken_asns)?;
+    countries.check(taken_countries)?;
+    Ok(rows)
+}

@@ -1,0 +1,215 @@
+//! Tables as text: iptoasn's tabs, and CSV with prefixes or ranges.
+
+use std::net::IpAddr;
+
+use csv::StringRecord;
+use nearside_types::{Asn, Country, Origin};
+
+use super::{Format, Place, Problem, Refusal};
+use crate::builder::TableBuilder;
+
+/// Reads all lines into `builder`. Blank lines, lines that begin with `#` and a header are skipped.
+pub(super) fn read(text: &str, builder: &mut TableBuilder) -> Result<Format, Refusal> {
+    let shape = Shape::of(text)?;
+    let mut records = records(text, shape.delimiter());
+    let mut record = StringRecord::new();
+    let mut is_first = true;
+    loop {
+        match records.read_record(&mut record) {
+            Ok(false) => return Ok(shape.format()),
+            Ok(true) => {}
+            Err(error) => return Err(broken(&error)),
+        }
+        let is_header = std::mem::take(&mut is_first) && is_header(&record);
+        if !is_header {
+            let line = record.position().map_or(0, csv::Position::line);
+            shape
+                .add(&record, builder)
+                .map_err(|problem| (Place::Line(line), problem))?;
+        }
+    }
+}
+
+fn records(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .comment(Some(b'#'))
+        .delimiter(delimiter)
+        // Names in iptoasn's file may contain a lone quotation mark.
+        .quoting(delimiter == b',')
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes())
+}
+
+fn broken(error: &csv::Error) -> Refusal {
+    let place = error
+        .position()
+        .map_or(Place::Whole, |position| Place::Line(position.line()));
+    (place, Problem::Csv(error.to_string()))
+}
+
+/// A first line that begins with a word, such as `prefix` or `start_ip`, names the columns.
+fn is_header(record: &StringRecord) -> bool {
+    let first = record.get(0).unwrap_or_default();
+    first.starts_with(|c: char| c.is_ascii_alphabetic()) && !first.contains([':', '.', '/'])
+}
+
+/// What the columns mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// `start end asn country name`
+    Iptoasn,
+    /// `prefix,asn,country`
+    Prefix,
+    /// `start-end,asn,country`
+    Dashed,
+    /// `start,end,asn,country`
+    StartEnd,
+    /// `start,end,asn,name`: ip-location-db's AS tables
+    StartEndNamed,
+    /// `start,end,country`: ip-location-db's country tables
+    StartEndCountry,
+}
+
+impl Shape {
+    /// From the first line that is neither blank, comment nor header.
+    fn of(text: &str) -> Result<Self, Refusal> {
+        let delimiter = if text
+            .lines()
+            .find(|line| is_data(line))
+            .is_some_and(|line| line.contains('\t'))
+        {
+            b'\t'
+        } else {
+            b','
+        };
+        let mut rows = records(text, delimiter).into_records();
+        let mut first = rows.next();
+        if let Some(Ok(record)) = &first
+            && is_header(record)
+        {
+            first = rows.next();
+        }
+        let first = first.ok_or((Place::Whole, Problem::Empty))?;
+        let first = first.map_err(|error| broken(&error))?;
+        let line = first.position().map_or(0, csv::Position::line);
+        let range = first.get(0).unwrap_or_default();
+        match (delimiter, first.len()) {
+            (b'\t', 3..) => Ok(Self::Iptoasn),
+            (b',', 2..) if range.contains('/') => Ok(Self::Prefix),
+            (b',', 2..) if range.contains('-') => Ok(Self::Dashed),
+            (b',', 3) if first[2].parse::<Country>().is_ok() => Ok(Self::StartEndCountry),
+            (b',', 3..) => Ok(Self::start_end(text)),
+            _ => Err((Place::Line(line), Problem::Fields)),
+        }
+    }
+
+    /// Whether the fourth column has countries or names can only be told from all of it: there are
+    /// companies called HP and GE.
+    fn start_end(text: &str) -> Self {
+        let mut rows = records(text, b',').into_records().flatten();
+        let names = rows.any(|row| {
+            let fourth = row.get(3).unwrap_or_default();
+            !is_header(&row) && !is_blank(fourth) && fourth.parse::<Country>().is_err()
+        });
+        if names {
+            Self::StartEndNamed
+        } else {
+            Self::StartEnd
+        }
+    }
+
+    fn delimiter(self) -> u8 {
+        match self {
+            Self::Iptoasn => b'\t',
+            _ => b',',
+        }
+    }
+
+    fn format(self) -> Format {
+        match self {
+            Self::Iptoasn => Format::IptoasnTsv,
+            Self::Prefix => Format::PrefixCsv,
+            _ => Format::RangeCsv,
+        }
+    }
+
+    fn add(self, row: &StringRecord, builder: &mut TableBuilder) -> Result<(), Problem> {
+        let field = |index: usize| row.get(index).unwrap_or_default();
+        let has = |count: usize| (row.len() >= count).then_some(()).ok_or(Problem::Fields);
+        let (first, last, origin) = match self {
+            Self::Prefix => {
+                has(2)?;
+                let (first, last) = prefix(field(0))?;
+                (first, last, origin(field(1), field(2))?)
+            }
+            Self::Dashed => {
+                has(2)?;
+                let ends = field(0).split_once('-');
+                let (first, last) = ends.ok_or_else(|| Problem::Address(field(0).to_owned()))?;
+                let (first, last) = (address(first.trim())?, address(last.trim())?);
+                (first, last, origin(field(1), field(2))?)
+            }
+            Self::Iptoasn | Self::StartEnd | Self::StartEndNamed | Self::StartEndCountry => {
+                has(3)?;
+                let (asn, country) = match self {
+                    Self::StartEndNamed => (field(2), ""),
+                    Self::StartEndCountry => ("", field(2)),
+                    _ => (field(2), field(3)),
+                };
+                let (first, last) = (address(field(0))?, address(field(1))?);
+                (first, last, origin(asn, country)?)
+            }
+        };
+        Ok(builder.add_range(first, last, origin)?)
+    }
+}
+
+fn is_data(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#')
+}
+
+fn address(text: &str) -> Result<IpAddr, Problem> {
+    text.parse().map_err(|_| Problem::Address(text.to_owned()))
+}
+
+/// The first and last address of a prefix. Bits behind the length are ignored, as routers do.
+fn prefix(text: &str) -> Result<(IpAddr, IpAddr), Problem> {
+    let parse = || {
+        let (network, length) = text.split_once('/')?;
+        let network: IpAddr = network.parse().ok()?;
+        let length: u8 = length.parse().ok()?;
+        crate::key::ends(network, length)
+    };
+    parse().ok_or_else(|| Problem::Prefix(text.to_owned()))
+}
+
+/// Both halves of an origin; "unknown" is written in many ways.
+fn origin(asn: &str, country: &str) -> Result<Origin, Problem> {
+    let asn = match asn {
+        "0" => None,
+        text if is_blank(text) => None,
+        text => {
+            let asn: Asn = text.parse().map_err(|_| Problem::Asn(text.to_owned()))?;
+            Some(asn)
+        }
+    };
+    let country = match country {
+        text if is_blank(text) => None,
+        text => {
+            let country: Country = text
+                .parse()
+                .map_err(|_| Problem::Country(text.to_owned()))?;
+            Some(country)
+        }
+    };
+    Ok(Origin { asn, country })
+}
+
+/// iptoasn writes `None` and `Unknown`, others `-`, `ZZ` (ISO 3166: user-assigned, taken by the
+/// registries for "unknown") or nothing.
+fn is_blank(text: &str) -> bool {
+    matches!(text, "" | "-" | "None" | "Unknown" | "ZZ")
+}
