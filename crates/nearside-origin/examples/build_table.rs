@@ -12,7 +12,6 @@
 )]
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use nearside_origin::compact::{self, About, Credit};
 use nearside_origin::files::{self, FileError};
@@ -68,17 +67,12 @@ fn load(path: &str) -> Result<RangeTable, String> {
 
 fn write(output: &str, table: &RangeTable, about: &About) -> Result<(), String> {
     let bytes = compact::encode(table, about);
-    let started = Instant::now();
     let read_back = compact::decode(&bytes).map_err(|error| error.to_string())?;
-    let decoding = started.elapsed();
     if read_back.table != *table || read_back.about != *about {
         return Err("the table does not read back as it was written".into());
     }
     let (v4, v6) = table.known_ranges();
-    println!(
-        "{v4} IPv4 and {v6} IPv6 ranges, {} bytes, decoded in {decoding:?}",
-        bytes.len()
-    );
+    println!("{v4} IPv4 and {v6} IPv6 ranges, {} bytes", bytes.len());
     println!("{} bytes in memory", read_back.table.heap_bytes());
     std::fs::write(output, &bytes).map_err(|error| format!("cannot write {output}: {error}"))
 }
