@@ -9,6 +9,7 @@ pub mod bgp;
 mod builder;
 pub mod compact;
 pub mod files;
+pub mod fuzzing;
 mod info;
 mod key;
 pub mod mrt;

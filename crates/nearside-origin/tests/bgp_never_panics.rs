@@ -1,6 +1,6 @@
-//! The bodies of the fuzz targets for live BGP, fed by proptest.
+//! The bodies of the fuzz targets for BGP and MRT, fed by proptest.
 
-use nearside_origin::bgp::fuzzing;
+use nearside_origin::fuzzing;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -56,6 +56,36 @@ fn sequences() -> impl Strategy<Value = Vec<u8>> {
     vec(event, 0..40).prop_map(|events| events.concat())
 }
 
+/// MRT records with a proper header more often than not, also packed.
+fn dumps() -> impl Strategy<Value = Vec<u8>> {
+    let kinds = prop_oneof![
+        Just((13u8, 1u8)),
+        Just((13, 2)),
+        Just((13, 4)),
+        Just((16, 4)),
+        any::<(u8, u8)>()
+    ];
+    let body = vec(prop_oneof![3 => 0u8..=33, 1 => any::<u8>()], 0..90);
+    let record = (kinds, body).prop_map(|((kind, subtype), body)| {
+        let head = [0, 0, 0, 9, 0, kind, 0, subtype, 0, 0, 0, body.len() as u8];
+        [head.as_slice(), &body].concat()
+    });
+    let peers = [
+        [0, 0, 0, 9, 0, 13, 0, 1, 0, 0, 0, 21].as_slice(),
+        &[
+            1, 1, 1, 1, 0, 0, 0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 7,
+        ],
+    ]
+    .concat();
+    let opening = prop_oneof![
+        4 => Just(peers),
+        1 => Just(vec![0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]),
+        1 => Just(b"BZh91AY&SY".to_vec()),
+        1 => Just(Vec::new()),
+    ];
+    (opening, vec(record, 0..8)).prop_map(|(opening, records)| [opening, records.concat()].concat())
+}
+
 fn config() -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
@@ -74,5 +104,10 @@ proptest! {
     #[test]
     fn any_sequence_leaves_the_collectors_books_straight(bytes in sequences()) {
         fuzzing::bgp_collector(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_a_dump_with_some_end(bytes in dumps()) {
+        fuzzing::mrt(&bytes);
     }
 }

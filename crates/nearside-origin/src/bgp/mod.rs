@@ -8,7 +8,7 @@ mod attributes;
 mod collector;
 mod cursor;
 mod frame;
-pub mod fuzzing;
+pub(crate) mod fuzzing;
 mod merge;
 mod nlri;
 mod notification;
