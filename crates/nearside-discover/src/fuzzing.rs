@@ -226,7 +226,7 @@ pub fn inspection(bytes: &[u8]) {
                     Some(step) => {
                         now += step.wait;
                         let port = usize::from(step.who) % (MAX_TRIES + 1);
-                        inspection.handle_datagram(now, port, Some(now), &datagram(&step));
+                        inspection.handle_datagram(port, Some(now), &datagram(&step));
                     }
                     None => now = until,
                 }

@@ -13,7 +13,7 @@ use nearside_wire::quake3::{self, InfoString, StatusPlayer};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::prober::{MAX_TRIES, Protocol};
+use crate::prober::{MAX_TRIES, Protocol, RecentSends};
 
 /// What to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,9 @@ pub struct Inspection {
     reassembler: Reassembler,
     next_port: usize,
     not_before: Moment,
-    legs: VecDeque<InspectOutput>,
+    recent: RecentSends,
+    /// The open question is to be repeated with the server's challenge.
+    leg_due: bool,
     findings: Findings,
 }
 
@@ -186,8 +188,6 @@ pub struct Inspection {
 const ATTEMPTS: u32 = 3;
 /// How often one question is repeated because the server wants its challenge.
 const MAX_CHALLENGES: u32 = 3;
-/// Never more than three datagrams a second to one server.
-const LEAST_GAP: Duration = Duration::from_millis(334);
 
 impl Inspection {
     /// An inspection that begins when it is first polled.
@@ -209,11 +209,9 @@ impl Inspection {
             reassembler: Reassembler::new(),
             next_port: 0,
             not_before: Moment::EPOCH,
-            legs: VecDeque::new(),
-            findings: Findings {
-                quality: vec![None; config.quality_probes],
-                ..Findings::default()
-            },
+            recent: RecentSends::default(),
+            leg_due: false,
+            findings: Findings::default(),
             config,
         }
     }
@@ -225,19 +223,13 @@ impl Inspection {
 
     /// Takes a datagram from the server that came in on `port`; `received` is `None` when its
     /// stamp cannot be trusted.
-    pub fn handle_datagram(
-        &mut self,
-        now: Moment,
-        port: usize,
-        received: Option<Moment>,
-        payload: &[u8],
-    ) {
+    pub fn handle_datagram(&mut self, port: usize, received: Option<Moment>, payload: &[u8]) {
         let asked_there = self.open.as_ref().is_some_and(|open| open.port == port);
         if !asked_there {
             return;
         }
         let outcome = match self.config.protocol {
-            Protocol::A2s => self.handle_a2s(now, received, payload),
+            Protocol::A2s => self.handle_a2s(received, payload),
             Protocol::Quake3 => self.handle_quake3(received, payload),
         };
         if outcome.is_err() {
@@ -247,21 +239,23 @@ impl Inspection {
 
     /// The next thing to do.
     pub fn poll_output(&mut self, now: Moment) -> InspectOutput {
-        if let Some(leg) = self.legs.pop_front() {
-            return leg;
-        }
+        let allowed = self.recent.next_allowed();
         if let Some(open) = &self.open {
-            if open.until > now {
-                return InspectOutput::Wait(open.until);
+            match self.leg_due {
+                true if allowed <= now => return self.send_leg(now),
+                true => return InspectOutput::Wait(allowed),
+                false if open.until > now => return InspectOutput::Wait(open.until),
+                false => self.handle_timeout(),
             }
-            self.handle_timeout();
         }
         if self.to_send.is_none() {
             self.to_send = self.todo.pop_front().map(|question| (question, 1));
         }
         match self.to_send {
             None => InspectOutput::Done,
-            Some(_) if self.not_before > now => InspectOutput::Wait(self.not_before),
+            Some(_) if self.not_before.max(allowed) > now => {
+                InspectOutput::Wait(self.not_before.max(allowed))
+            }
             Some((question, attempt)) => self.ask(now, question, attempt),
         }
     }
@@ -282,11 +276,11 @@ impl Inspection {
             sent: now,
             until: now + self.config.timeout,
         });
-        let gap = match question {
-            Question::Quality { .. } => self.config.quality_gap.max(LEAST_GAP),
-            _ => LEAST_GAP,
-        };
-        self.not_before = now + gap;
+        self.recent.record(now);
+        if let Question::Quality { .. } = question {
+            self.not_before = now + self.config.quality_gap;
+            self.findings.quality.push(None);
+        }
         InspectOutput::Transmit {
             port,
             payload: self.request(question, nonce),
@@ -321,12 +315,26 @@ impl Inspection {
         let measured_only = matches!(open.question, Question::Quality { .. });
         if !measured_only && open.attempt < ATTEMPTS {
             self.to_send = Some((open.question, open.attempt + 1));
+        } else if open.question == Question::Info && !self.findings.is_alive() {
+            // Nobody is there: the other questions would only wait in vain.
+            self.todo.clear();
         }
+    }
+
+    /// The user stops here: a quality probe that is still under way is not a lost one.
+    pub fn interrupt(&mut self) {
+        let open = self.open.take().map(|open| open.question);
+        if let Some(Question::Quality { index }) = open
+            && self.findings.quality.get(index) == Some(&None)
+        {
+            self.findings.quality.pop();
+        }
+        self.to_send = None;
+        self.todo.clear();
     }
 
     fn handle_a2s(
         &mut self,
-        now: Moment,
         received: Option<Moment>,
         payload: &[u8],
     ) -> Result<(), nearside_wire::DecodeError> {
@@ -334,7 +342,7 @@ impl Inspection {
             return Ok(());
         };
         match a2s::Response::parse(&message)? {
-            a2s::Response::Challenge(challenge) => self.handle_challenge(now, received, challenge),
+            a2s::Response::Challenge(challenge) => self.handle_challenge(received, challenge),
             a2s::Response::Info(info) => {
                 if self.close_if(received, is_info) {
                     self.findings.a2s = Some(info);
@@ -386,9 +394,9 @@ impl Inspection {
         Ok(())
     }
 
-    /// Sends the second leg at once. Its RTT is counted from its own send; the first leg's is a
-    /// sample too.
-    fn handle_challenge(&mut self, now: Moment, received: Option<Moment>, challenge: Challenge) {
+    /// The second leg goes as soon as the server may be asked again. Its RTT is counted from its
+    /// own send; the first leg's is a sample too.
+    fn handle_challenge(&mut self, received: Option<Moment>, challenge: Challenge) {
         let Some(open) = &mut self.open else { return };
         // The challenge we already gave back: a duplicate in the network.
         if open.challenges == MAX_CHALLENGES
@@ -397,14 +405,26 @@ impl Inspection {
             return;
         }
         open.challenges += 1;
-        let sample = sample_since(open.sent, received);
-        open.sent = now;
-        let (question, port, nonce) = (open.question, open.port, open.nonce);
+        let (question, sample) = (open.question, sample_since(open.sent, received));
         self.challenge = Some(challenge);
+        self.leg_due = true;
         self.note(question, sample);
-        let payload = self.request(question, nonce);
-        self.legs
-            .push_back(InspectOutput::Transmit { port, payload });
+    }
+
+    fn send_leg(&mut self, now: Moment) -> InspectOutput {
+        self.leg_due = false;
+        self.recent.record(now);
+        let open = self
+            .open
+            .as_mut()
+            .expect("a leg belongs to an open question");
+        open.sent = now;
+        open.until = now + self.config.timeout;
+        let (question, port, nonce) = (open.question, open.port, open.nonce);
+        InspectOutput::Transmit {
+            port,
+            payload: self.request(question, nonce),
+        }
     }
 
     /// Closes the open question if `fits` accepts it, and keeps its RTT.
@@ -412,6 +432,7 @@ impl Inspection {
         let Some(open) = self.open.take_if(|open| fits(open.question)) else {
             return false;
         };
+        self.leg_due = false;
         self.note(open.question, sample_since(open.sent, received));
         true
     }

@@ -210,6 +210,30 @@ fn strict_draws_never_take_two_of_one_sixteen() {
 }
 
 #[test]
+fn a_strict_draw_replaces_a_silent_sample_only_from_a_sixteen_without_an_answer() {
+    for seed in 0..20 {
+        let mut world: Vec<Truth> = (0..20)
+            .map(|i| server(&format!("20.{}.0.{i}:1", i % 2), 2, "US", Some(100)))
+            .collect();
+        // All of one /16 are silent: its place in the sample must stay empty.
+        for truth in world.iter_mut().step_by(2) {
+            truth.rtt_ms = None;
+        }
+        let run = run(
+            as_planner(|config| config.draw = DrawRule::Strict),
+            seed,
+            &world,
+        );
+        let sampled = &run.probed[..run.report.calibration_probes];
+        let answered = sampled
+            .iter()
+            .filter(|id| world[id.index()].rtt_ms.is_some())
+            .count();
+        assert_eq!(answered, 1, "seed {seed}");
+    }
+}
+
+#[test]
 fn without_auto_stop_everything_is_probed_in_ranked_order() {
     let world: Vec<Truth> = (0..400)
         .map(|i| {

@@ -36,7 +36,7 @@ fn drive(
                 if mail.first().is_some_and(|(at, _, _)| *at <= until) {
                     let (at, port, reply) = mail.remove(0);
                     now = at.max(now);
-                    inspection.handle_datagram(now, port, Some(now), &reply);
+                    inspection.handle_datagram(port, Some(now), &reply);
                 } else {
                     now = until;
                 }
@@ -174,10 +174,47 @@ fn quality_counts_every_lost_probe_and_never_sends_more_than_three_a_second() {
 }
 
 #[test]
+fn a_challenging_server_sees_three_datagrams_a_second_at_most() {
+    let (_, sends) = drive(InspectConfig::new(Protocol::A2s, 1), challenging_server);
+    for window in sends.windows(4) {
+        assert!(window[3] - window[0] >= Duration::from_secs(1), "{sends:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_quality_test_counts_only_what_was_sent_and_could_answer() {
+    let mut config = InspectConfig::new(Protocol::A2s, 1);
+    config.details = false;
+    config.quality_probes = 20;
+    let mut inspection = Inspection::new(config);
+    let now = Moment::EPOCH;
+    let InspectOutput::Transmit { port, .. } = inspection.poll_output(now) else {
+        panic!("asks first");
+    };
+    inspection.handle_datagram(port, Some(now + RTT), &info());
+    let later = now + Duration::from_secs(1);
+    assert!(matches!(
+        inspection.poll_output(later),
+        InspectOutput::Transmit { .. }
+    ));
+    inspection.interrupt();
+    let quality = inspection.findings().quality();
+    assert_eq!(
+        (quality.sent, quality.lost),
+        (0, 0),
+        "the one under way is not lost"
+    );
+}
+
+#[test]
 fn a_dead_server_is_given_up_and_reported_as_such() {
     let (findings, sends) = drive(InspectConfig::new(Protocol::A2s, 1), |_, _| Vec::new());
     assert!(!findings.is_alive());
-    assert_eq!(sends.len(), 9, "three tries for each of three questions");
+    assert_eq!(
+        sends.len(),
+        3,
+        "nobody there: players and rules are not asked for"
+    );
 }
 
 #[test]

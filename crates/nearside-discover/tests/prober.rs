@@ -587,6 +587,42 @@ fn no_planner_asks_again_for_a_favourite_that_is_still_in_flight() {
 }
 
 #[test]
+fn a_favourite_that_never_answers_does_not_hold_the_rest_up() {
+    let mut hosts: Vec<(SocketAddr, Host)> = (0..5).map(|i| (addr(i), Host::at(50))).collect();
+    hosts[3].1.deaf_for = 9;
+    for kind in PlannerKind::ALL {
+        let run = run_planned(config(Protocol::A2s), kind, &hosts, &[ServerId(3)]);
+        assert_eq!(run.prober.summary().answered, 4, "{kind}");
+    }
+}
+
+#[test]
+fn challenge_legs_keep_to_the_pace() {
+    let mut slow = config(Protocol::A2s);
+    slow.pace = Pace::PerSecond(100.0);
+    let hosts = vec![
+        Host {
+            challenges: 1,
+            ..Host::at(300)
+        };
+        40
+    ];
+    let run = run(slow, &hosts);
+    let mut sends: Vec<Moment> = run
+        .network
+        .seen
+        .values()
+        .flatten()
+        .map(|(at, _)| *at)
+        .collect();
+    sends.sort_unstable();
+    assert_eq!(sends.len(), 80);
+    for pair in sends.windows(2) {
+        assert!(pair[1] - pair[0] >= ms(4), "{:?}", pair);
+    }
+}
+
+#[test]
 fn a_limit_on_probes_and_on_time_ends_the_run() {
     let hosts = vec![Host::at(50); 100];
     let mut limited = config(Protocol::A2s);

@@ -14,7 +14,7 @@ use thiserror::Error;
 pub enum NetError {
     /// The address or port cannot be had.
     #[error(
-        "cannot open UDP port {addr}: {source} (is another program using it? port 0 takes any free one)"
+        "cannot open UDP port {addr}: {source} (is another program using it? choose another port)"
     )]
     Bind {
         /// The address asked for.

@@ -41,6 +41,7 @@ pub fn inspect(
             InspectOutput::Wait(until) => {
                 let ready = wait(&ports, stop, Some(until), clock)?;
                 if ready.stopped {
+                    inspection.interrupt();
                     break;
                 }
                 for index in ready.ports {
@@ -49,12 +50,7 @@ pub fn inspect(
                     let deliver = |datagram: crate::Datagram<'_>| {
                         if datagram.from == server {
                             let received = datagram.received.moment();
-                            inspection.handle_datagram(
-                                clock.now(),
-                                index,
-                                received,
-                                datagram.payload,
-                            );
+                            inspection.handle_datagram(index, received, datagram.payload);
                         }
                     };
                     receive_all(port, &mut buffers, clock, deliver)?;

@@ -1,4 +1,4 @@
-//! Exit codes, one table for every command (also in `docs/cli.md`).
+//! Exit codes, one table for every command (also in `nearside --help`).
 
 use std::process::ExitCode;
 

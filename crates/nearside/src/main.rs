@@ -22,8 +22,20 @@ fn main() -> ExitCode {
     };
     outcome
         .unwrap_or_else(|error| {
-            let _ = writeln!(std::io::stderr(), "nearside: {error:#}");
+            let _ = writeln!(std::io::stderr(), "nearside: {}", sentence(&error));
             Exit::of_error(&error)
         })
         .into()
+}
+
+/// An error and its causes, without those that the text before them tells already.
+fn sentence(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| {
+        let cause = cause.to_string();
+        match () {
+            () if told.is_empty() => cause,
+            () if told.contains(&cause) => told,
+            () => format!("{told}: {cause}"),
+        }
+    })
 }

@@ -187,20 +187,54 @@ impl ClusterPlanner {
 
     /// Queues the next unprobed server of a cluster's draw, if there is one.
     fn queue_reserve(&mut self, index: usize) -> bool {
-        while let Some(server) = self.clusters[index].reserve.pop_front() {
-            if self.states[server.index()] == ServerState::Unprobed {
-                self.states[server.index()] = ServerState::Asked;
-                self.queue.push_back(server);
-                self.calibration_probes += 1;
-                return true;
-            }
+        let reserve = &self.clusters[index].reserve;
+        let Some(place) = reserve
+            .iter()
+            .position(|&server| self.may_sample(index, server))
+        else {
+            return false;
+        };
+        let server = match self.config.draw {
+            // What was passed over was probed already, and is of no more use.
+            DrawRule::GoRound => self.clusters[index].reserve.drain(..=place).next_back(),
+            DrawRule::Strict => self.clusters[index].reserve.remove(place),
         }
-        false
+        .expect("found there just now");
+        self.states[server.index()] = ServerState::Asked;
+        self.queue.push_back(server);
+        self.calibration_probes += 1;
+        true
+    }
+
+    /// Whether a member may join its cluster's sample: it is unprobed and, in a strict draw, no
+    /// other of its /16 is part of the sample.
+    fn may_sample(&self, index: usize, server: ServerId) -> bool {
+        if self.states[server.index()] != ServerState::Unprobed {
+            return false;
+        }
+        let prefix = |id: &ServerId| {
+            self.servers[id.index()]
+                .addr
+                .prefix(self.config.split_prefix)
+        };
+        let is_sampled = |id: &ServerId| {
+            matches!(
+                self.states[id.index()],
+                ServerState::Asked | ServerState::Answered(_)
+            )
+        };
+        self.config.draw == DrawRule::GoRound
+            || self.stage == Stage::Splitting
+            || !self.clusters[index]
+                .members
+                .iter()
+                .any(|id| is_sampled(id) && prefix(id) == prefix(&server))
     }
 
     // Step 3(c, d): estimate each cluster, and split those that are too wide.
     fn estimate(&mut self) {
         let limit = self.config.split_above.as_millis_f64();
+        self.stage = Stage::Splitting;
         for index in 0..self.clusters.len() {
             let estimate = centre_and_spread(&mut self.clusters[index].samples);
             self.clusters[index].rtt = estimate.map(|(centre, _)| centre);
@@ -208,7 +242,6 @@ impl ClusterPlanner {
                 self.split(index);
             }
         }
-        self.stage = Stage::Splitting;
     }
 
     /// One new cluster for each /16 of a wide one. Each probes one unprobed member; one without

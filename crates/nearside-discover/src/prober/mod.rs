@@ -39,6 +39,8 @@ use self::rounds::Rounds;
 use self::send::Delayed;
 use crate::planner::{Planner, PlannerConfig, ServerId, StopReason};
 
+pub(crate) use courtesy::RecentSends;
+
 pub use config::{Limit, ProberConfig, Protocol};
 pub use exchange::ServerInfo;
 pub use io::{Event, Input, Oddities, Output, PortId};
@@ -135,7 +137,11 @@ impl Prober {
         self.now = self.now.max(now);
         match input {
             Input::Listed(servers) => self.handle_listed(servers),
-            Input::Favourites(ids) => self.favourites.extend(ids),
+            Input::Favourites(ids) => {
+                let listed = self.records.len();
+                let known = ids.iter().filter(|id| id.index() < listed);
+                self.favourites.extend(known);
+            }
             Input::ListComplete => {
                 self.list = ListState::Whole;
                 self.planner_waits = false;

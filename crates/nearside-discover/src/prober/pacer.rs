@@ -60,11 +60,15 @@ impl FromStr for Pace {
         }
         text.parse::<f64>()
             .ok()
-            .filter(|rate| (0.1..=1e6).contains(rate))
+            .filter(|rate| (SLOWEST..=FASTEST).contains(rate))
             .map(Self::PerSecond)
             .ok_or_else(|| ParsePaceError(text.to_owned()))
     }
 }
+
+/// Probes a second that make sense.
+const SLOWEST: f64 = 0.1;
+const FASTEST: f64 = 1e6;
 
 /// How much of a delay may be made up for: enough to even out a sleeping thread's late wake-ups,
 /// far too little to flood a line after a suspend.
@@ -79,9 +83,9 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) fn new(pace: Pace) -> Self {
-        let interval = pace
-            .per_second()
-            .map_or(Duration::ZERO, |rate| Duration::from_secs_f64(1.0 / rate));
+        let interval = pace.per_second().map_or(Duration::ZERO, |rate| {
+            Duration::from_secs_f64(1.0 / rate.max(SLOWEST).min(FASTEST))
+        });
         Self {
             interval,
             ready: Moment::EPOCH,
@@ -115,6 +119,15 @@ mod tests {
         assert_eq!("unlimited".parse(), Ok(Pace::Unlimited));
         for bad in ["", "0", "-1", "NaN", "inf", "quick", "2e9"] {
             assert!(bad.parse::<Pace>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_senseless_pace_from_a_damaged_record_is_clamped() {
+        for rate in [0.0, -5.0, f64::INFINITY, f64::NAN, 1e300] {
+            let mut pacer = Pacer::new(Pace::PerSecond(rate));
+            pacer.charge(Moment::EPOCH);
+            assert!(pacer.ready_at() <= Moment::EPOCH + Duration::from_secs(10));
         }
     }
 

@@ -163,6 +163,7 @@ impl Prober {
     /// has to measure.
     fn take_sample(&mut self, server: ServerId, sample: Option<LegSample>) {
         let record = &mut self.records[server.index()];
+        let before = record.samples.rtt();
         if let Some(sample) = sample {
             record.samples.add(sample);
         }
@@ -173,6 +174,9 @@ impl Prober {
             State::Pending => self.settle(server, Outcome::Answered(rtt)),
             State::Silent | State::Down => self.revive(server, rtt),
             // A second try's answer: the row may have got better.
+            State::Answered if rtt < self.rtt_stop && before >= Some(self.rtt_stop) => {
+                self.tally.playable += 1;
+            }
             State::Answered | State::Unprobed => {}
         }
     }

@@ -48,9 +48,7 @@ impl Prober {
 
     fn next_delayed(&mut self) -> Option<Output> {
         while let Some(&Reverse(head)) = self.delayed.peek() {
-            // Legs answer a server that waits for them; they are charged to the pace, not held by it.
-            let held = head.what == Send::Try && !self.pacer.is_ready(self.now);
-            if head.at > self.now || held {
+            if head.at > self.now || !self.pacer.is_ready(self.now) {
                 return None;
             }
             self.delayed.pop();
@@ -104,6 +102,10 @@ impl Prober {
             let record = &mut self.records[server.index()];
             record.state = State::Pending;
             record.stretch = self.rounds.add(phase);
+            if phase == FAVOURITE_PHASE && self.favourites.is_empty() {
+                // The last favourite: nobody else will let its rounds go on.
+                self.rounds.close();
+            }
             self.tally.probed += 1;
             self.pending += 1;
             if let Some(transmit) = self.start_try(server) {
@@ -214,10 +216,8 @@ impl Prober {
     pub(super) fn next_wake_up(&mut self) -> Option<Moment> {
         let records = &self.records;
         let settled = |server: ServerId| records[server.index()].is_settled();
-        let delayed = self.delayed.peek().map(|Reverse(head)| match head.what {
-            Send::Leg { .. } => head.at,
-            Send::Try => head.at.max(self.pacer.ready_at()),
-        });
+        let ready = self.pacer.ready_at();
+        let delayed = self.delayed.peek().map(|Reverse(head)| head.at.max(ready));
         let round = self.rounds.next_due(settled);
         let wants_new = self.stopping.is_none()
             && self.pending < self.config.max_pending

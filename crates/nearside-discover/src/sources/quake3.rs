@@ -76,6 +76,8 @@ impl Quake3Source {
     fn handle_silence(&mut self) {
         if self.attempts < max_requests(self.request.origin) {
             self.state = State::Ask;
+        } else if self.report.servers > 0 {
+            self.finish(Completeness::Truncated);
         } else if self.request.origin.is_some() {
             self.ask_plainly();
         } else {
@@ -88,12 +90,15 @@ impl Quake3Source {
         self.state = State::Done;
     }
 
+    /// Without an end mark a packet was lost: the whole list is asked for again, a few times.
     fn handle_quiet(&mut self) {
-        self.finish(if self.end_seen {
-            Completeness::Whole
+        if self.end_seen {
+            self.finish(Completeness::Whole);
+        } else if self.attempts < max_requests(None) {
+            self.state = State::Ask;
         } else {
-            Completeness::Truncated
-        });
+            self.finish(Completeness::Truncated);
+        }
     }
 
     fn send(&mut self, now: Moment) -> SourceOutput {
@@ -144,7 +149,8 @@ impl Source for Quake3Source {
         match self.state {
             State::Done => {}
             _ if self.report.servers == 0 => self.finish(Completeness::Silent),
-            _ => self.handle_quiet(),
+            _ if self.end_seen => self.finish(Completeness::Whole),
+            _ => self.finish(Completeness::Truncated),
         }
     }
 
