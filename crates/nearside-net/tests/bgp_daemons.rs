@@ -1,6 +1,8 @@
 //! Real BGP daemons feed the collector: what they announce, withdraw and lose is what the table
 //! says, and it never becomes empty at once.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod bgp_support;
 
 use std::fs::File;

@@ -1,5 +1,7 @@
 //! Several neighbours and one table: who may connect, when it is published, what survives.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod bgp_support;
 
 use std::net::IpAddr;

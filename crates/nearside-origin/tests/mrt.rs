@@ -1,5 +1,7 @@
 //! Dumps put together octet by octet, whole, packed, cut and damaged.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod bgp_support;
 mod mrt_support;
 

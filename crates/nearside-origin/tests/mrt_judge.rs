@@ -1,5 +1,7 @@
 //! `bgpkit-parser` and our reader find the same origins in the same dumps.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod bgp_support;
 mod mrt_support;
 
@@ -21,7 +23,7 @@ fn judged(dump: &[u8]) -> BTreeSet<(String, u32)> {
             .origin_asns
             .iter()
             .flatten()
-            .map(|asn| asn.to_u32())
+            .map(bgpkit_parser::models::Asn::to_u32)
             .collect();
         match (elem.elem_type, origins.as_slice()) {
             (ElemType::ANNOUNCE, [origin]) => drop(table.insert(key, *origin)),

@@ -1,6 +1,11 @@
 //! Messages as a neighbour writes them, put together octet by octet from the RFCs and not with the
 //! code under test.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test file uses its part"
+)]
 
 use std::net::Ipv4Addr;
 

@@ -1,5 +1,10 @@
 //! MRT records, put together from RFC 6396 and not with the code under test.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test file uses its part"
+)]
 
 use crate::bgp_support::{as_path, nlri, origin_attribute};
 
