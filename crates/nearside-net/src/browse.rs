@@ -100,6 +100,8 @@ struct Driver<'a> {
     merged: MergedList,
     origins: Box<dyn OriginLookup>,
     listed: usize,
+    /// Servers from files.
+    servers: Vec<ServerAddr>,
     /// The prober's ports first, in the order of [`PortId::index`], then one for each master.
     ports: Vec<UdpPort>,
     /// Which of the prober's ports could be opened, and where it is in `ports`.
@@ -136,6 +138,7 @@ impl<'a> Driver<'a> {
             merged: MergedList::new(setup.policy),
             origins: setup.origins,
             listed: 0,
+            servers: setup.servers,
             ports: Vec::new(),
             probe_ports: Vec::new(),
             masters: Vec::new(),
@@ -145,7 +148,7 @@ impl<'a> Driver<'a> {
         };
         driver.open_probe_ports()?;
         driver.open_masters(setup.masters)?;
-        driver.admit_known(&setup.favourites, &setup.servers);
+        driver.admit_favourites(&setup.favourites);
         Ok(driver)
     }
 
@@ -187,15 +190,16 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn admit_known(&mut self, favourites: &[ServerAddr], servers: &[ServerAddr]) {
-        let listed = |servers: &[ServerAddr]| -> Vec<Listed> {
-            servers.iter().copied().map(Listed::unknown).collect()
-        };
-        self.admit(&listed(favourites));
+    fn admit_favourites(&mut self, favourites: &[ServerAddr]) {
+        self.admit_unknown(favourites);
         let first: Vec<ServerId> = (0..self.listed).map(ServerId::from_index).collect();
         let now = self.clock.now();
         self.prober.handle_input(now, Input::Favourites(&first));
-        self.admit(&listed(servers));
+    }
+
+    fn admit_unknown(&mut self, servers: &[ServerAddr]) {
+        let listed: Vec<Listed> = servers.iter().copied().map(Listed::unknown).collect();
+        self.admit(&listed);
     }
 
     fn admit(&mut self, batch: &[Listed]) {
@@ -213,6 +217,9 @@ impl<'a> Driver<'a> {
             let sources_wake = self.serve_sources()?;
             if !complete && self.masters.iter().all(|master| master.done) {
                 complete = true;
+                // Last, so that what a master says of their origin is not lost on a duplicate.
+                let servers = std::mem::take(&mut self.servers);
+                self.admit_unknown(&servers);
                 let now = self.clock.now();
                 self.prober.handle_input(now, Input::ListComplete);
             }

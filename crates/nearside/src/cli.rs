@@ -83,7 +83,7 @@ pub struct SourceArgs {
     #[arg(long, value_name = "PLACE")]
     pub lab: Option<String>,
     /// Servers in the lab that answer [default: 27640 for css, 2700 for et]
-    #[arg(long, value_name = "N", requires = "lab")]
+    #[arg(long, value_name = "N", requires = "lab", value_parser = lab_size)]
     pub lab_servers: Option<usize>,
     /// A population file for the lab (CSV: addr,port,asn,country,rtt_ms:PLACE…)
     #[arg(long, value_name = "FILE", requires = "lab")]
@@ -113,8 +113,8 @@ pub struct SourceArgs {
     /// [default: 25, unlimited on loopback]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub master_pace: Option<u32>,
-    /// Origins of addresses, as CSV lines prefix,asn,country
-    #[arg(long, value_name = "FILE")]
+    /// Origins of addresses, as CSV lines prefix,asn,country (the lab has its own)
+    #[arg(long, value_name = "FILE", conflicts_with = "lab")]
     pub origins: Option<PathBuf>,
     /// Probe private and loopback addresses too: your LAN, or servers on this machine
     #[arg(long)]
@@ -141,7 +141,7 @@ pub struct ProbingArgs {
     #[arg(long, value_name = "N")]
     pub max_probes: Option<u64>,
     /// Stop after this many seconds
-    #[arg(long, value_name = "S", value_parser = positive)]
+    #[arg(long, value_name = "S", value_parser = seconds)]
     pub max_time: Option<f64>,
     /// Seed of every random choice, printed with the summary [default: from the system]
     #[arg(long, value_name = "N")]
@@ -183,7 +183,7 @@ pub struct PlanningArgs {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_one)]
     pub window: usize,
     /// Share of them that may be near, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = positive)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = percent)]
     pub bottom: f64,
     /// Stop after a smooth run of this many far answers instead
     #[arg(long, value_name = "N", conflicts_with_all = ["window", "bottom"], value_parser = at_least_one)]
@@ -253,10 +253,10 @@ pub struct QueryArgs {
     #[arg(long)]
     pub quality: bool,
     /// Probes of the quality test
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "quality", value_parser = at_least_one)]
-    pub probes: usize,
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "quality", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub probes: u16,
     /// Milliseconds between them; servers ignore who asks more than about twice a second
-    #[arg(long, value_name = "MS", default_value_t = 550, requires = "quality", value_parser = clap::value_parser!(u64).range(334..))]
+    #[arg(long, value_name = "MS", default_value_t = 550, requires = "quality", value_parser = clap::value_parser!(u64).range(334..=60_000))]
     pub gap: u64,
     /// One JSON document instead of text
     #[arg(long)]
@@ -284,7 +284,7 @@ pub struct LabArgs {
     #[arg(long, value_name = "NAME", default_value = "css", value_parser = ["css", "et"])]
     pub game: String,
     /// Servers that answer [default: 27640 for css, 2700 for et]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = lab_size)]
     pub servers: Option<usize>,
     /// A population file instead of a generated one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["servers", "world"])]
@@ -332,7 +332,7 @@ pub struct LabArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Stop after this many seconds
-    #[arg(long, value_name = "S", value_parser = positive)]
+    #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,
 }
 
@@ -409,6 +409,29 @@ fn positive(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|number| *number > 0.0 && number.is_finite())
         .ok_or_else(|| "write a number above 0".to_owned())
+}
+
+/// A time to wait: up to 115 days, beyond which nobody means it.
+fn seconds(text: &str) -> Result<f64, String> {
+    positive(text)
+        .ok()
+        .filter(|seconds| *seconds <= 1e7)
+        .ok_or_else(|| "write seconds, above 0 and up to 10000000".to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    positive(text)
+        .ok()
+        .filter(|percent| *percent <= 100.0)
+        .ok_or_else(|| "write a percentage, above 0 and up to 100".to_owned())
+}
+
+/// How many servers a lab may have; it folds them onto one machine.
+fn lab_size(text: &str) -> Result<usize, String> {
+    at_least_one(text)
+        .ok()
+        .filter(|&servers| servers <= 1_000_000)
+        .ok_or_else(|| "write a whole number from 1 to 1000000".to_owned())
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

@@ -133,7 +133,8 @@ const PORT_ATTEMPTS: u16 = 8;
 /// uses the usual ones.
 pub fn open(plan: &LabPlan, clock: MonotonicClock, elsewhere_if_taken: bool) -> Result<OpenLab> {
     let population = population(plan)?;
-    let Some(client) = population.client(&plan.place) else {
+    let named = |client: &String| client.eq_ignore_ascii_case(&plan.place);
+    let Some(client) = population.clients.iter().position(named) else {
         bail!(
             "there is no place `{}` in this world (choose {})",
             plan.place,

@@ -84,7 +84,9 @@ pub(crate) struct Pacer {
 impl Pacer {
     pub(crate) fn new(pace: Pace) -> Self {
         let interval = pace.per_second().map_or(Duration::ZERO, |rate| {
-            Duration::from_secs_f64(1.0 / rate.max(SLOWEST).min(FASTEST))
+            // Not a number is as slow as can be.
+            let rate = if rate.is_nan() { SLOWEST } else { rate };
+            Duration::from_secs_f64(1.0 / rate.clamp(SLOWEST, FASTEST))
         });
         Self {
             interval,

@@ -6,10 +6,11 @@ mod showing;
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nearside_discover::journal::Sink;
+use nearside_discover::journal::{Entry, Sink};
 use nearside_discover::planner::{ServerId, StopReason};
 use nearside_discover::prober::{Event, Prober};
 use nearside_discover::snapshot::Snapshot;
@@ -30,11 +31,15 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     let clock = MonotonicClock::start();
     let seed = seed(args.probing.seed)?;
     let planner = planner_config(&args.planning, args.showing.max_rtt)?;
-    let lists = lists(&args.sources, planner, seed, clock)?;
+    let lists = lists(&args.sources, &args.showing, planner, seed, clock)?;
     let favourites = lists.favourites.clone();
     let stop_rtt = planner.clusters.rtt_stop;
     let mut face = face(&args.showing, &favourites, stop_rtt);
     let stop = stop_on_interrupt()?;
+    let Recording {
+        sink: record,
+        failure,
+    } = Recording::to(args.probing.record.as_deref())?;
     let setup = BrowseSetup {
         prober: prober_config(args, seed),
         planner: lists.planner,
@@ -43,7 +48,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
         favourites: lists.favourites,
         policy: lists.policy,
         origins: lists.origins,
-        record: recording(args.probing.record.as_deref())?,
+        record,
     };
     let mut observer = Watcher {
         face: &mut face,
@@ -68,7 +73,11 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     if !args.showing.quiet {
         notes(&outcome, &warnings, seed)?;
     }
-    judge(&outcome, &snapshot)
+    let failure = failure.lock().map_or(None, |mut failure| failure.take());
+    match failure {
+        Some(error) => Err(error).context("the record is not whole"),
+        None => judge(&outcome, &snapshot),
+    }
 }
 
 /// A reader that went away (`| head`) is no failure; a full disk is.
@@ -215,13 +224,39 @@ fn notes(outcome: &BrowseOutcome, warnings: &[String], seed: u64) -> Result<()> 
     Ok(())
 }
 
-fn recording(path: Option<&Path>) -> Result<Option<Sink>> {
-    let Some(path) = path else { return Ok(None) };
-    let mut file = BufWriter::new(create(path)?);
-    // A record that cannot be written is cut short; the replay says so.
-    Ok(Some(Box::new(move |entry| {
-        if serde_json::to_writer(&mut file, &entry).is_ok() {
-            let _ = file.write_all(b"\n");
-        }
-    })))
+/// A record under way, and what went wrong with it.
+#[derive(Default)]
+struct Recording {
+    sink: Option<Sink>,
+    failure: Arc<Mutex<Option<std::io::Error>>>,
+}
+
+impl Recording {
+    fn to(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        let mut file = BufWriter::new(create(path)?);
+        let failure: Arc<Mutex<Option<std::io::Error>>> = Arc::default();
+        let told = Arc::clone(&failure);
+        let sink: Sink = Box::new(move |entry| {
+            if let Err(error) = write_entry(&mut file, &entry) {
+                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                told.get_or_insert(error);
+            }
+        });
+        Ok(Self {
+            sink: Some(sink),
+            failure,
+        })
+    }
+}
+
+fn write_entry(file: &mut impl Write, entry: &Entry) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *file, entry)?;
+    file.write_all(b"\n")?;
+    if matches!(entry, Entry::End { .. }) {
+        file.flush()?;
+    }
+    Ok(())
 }

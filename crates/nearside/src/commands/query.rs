@@ -48,7 +48,7 @@ pub fn run(args: &QueryArgs) -> Result<Exit> {
 fn config(args: &QueryArgs) -> Result<InspectConfig> {
     let mut config = InspectConfig::new(args.game.protocol(), seed(args.seed)?);
     if args.quality {
-        config.quality_probes = args.probes;
+        config.quality_probes = usize::from(args.probes);
         config.quality_gap = Duration::from_millis(args.gap);
     }
     Ok(config)

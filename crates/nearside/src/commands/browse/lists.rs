@@ -19,7 +19,7 @@ use nearside_wire::steam::Region;
 use nearside_world::farm::FarmConfig;
 use nearside_world::{Game as LabGame, ListMasterConfig};
 
-use crate::cli::SourceArgs;
+use crate::cli::{ShowingArgs, SourceArgs};
 use crate::commands::{challenge_policy, share};
 use crate::exit::WorldFailure;
 use crate::games::{Listing, quake3_request, steam_filter};
@@ -39,6 +39,7 @@ pub(super) struct Lists {
 
 pub(super) fn lists(
     args: &SourceArgs,
+    showing: &ShowingArgs,
     planner: PlannerConfig,
     seed: u64,
     clock: MonotonicClock,
@@ -51,6 +52,10 @@ pub(super) fn lists(
         bail!(
             "nothing to browse: give --lab PLACE, --master HOST:PORT or --file LIST (see --help)"
         );
+    }
+    let from_stdin = args.file.iter().chain(&args.favourites);
+    if from_stdin.filter(|path| path.as_os_str() == "-").count() > 1 {
+        bail!("standard input can be read only once: give - for one list only");
     }
     let mut lists = Lists {
         planner,
@@ -66,11 +71,11 @@ pub(super) fn lists(
     };
     for name in &args.master {
         let addr = resolve(name)?;
-        let form = origin_form(planner.kind);
+        let form = origin_form(planner.kind, showing);
         lists.masters.push(master(args, name.clone(), addr, form));
     }
     if let Some(place) = &args.lab {
-        add_lab(&mut lists, args, place, seed, clock)?;
+        add_lab(&mut lists, args, showing, place, seed, clock)?;
     }
     Ok(lists)
 }
@@ -86,6 +91,7 @@ const fn reach(args: &SourceArgs) -> Reach {
 fn add_lab(
     lists: &mut Lists,
     args: &SourceArgs,
+    showing: &ShowingArgs,
     place: &str,
     seed: u64,
     clock: MonotonicClock,
@@ -114,7 +120,7 @@ fn add_lab(
     };
     let open = lab::open(&plan, clock, true)?;
     let addr = open.master(args.game.protocol());
-    let form = origin_form(lists.planner.kind);
+    let form = origin_form(lists.planner.kind, showing);
     lists
         .masters
         .push(master(args, "the lab's master".to_owned(), addr, form));
@@ -124,10 +130,12 @@ fn add_lab(
     Ok(())
 }
 
-/// The origins worth asking a master for: what the planner clusters by. List order stays the
-/// master's own only in a plain list; markers bring the order of AS numbers.
-const fn origin_form(planner: PlannerKind) -> Option<OriginForm> {
+/// The origins worth asking a master for: what a filter needs, else what the planner clusters by.
+/// List order stays the master's own only in a plain list; markers bring the order of AS numbers.
+fn origin_form(planner: PlannerKind, showing: &ShowingArgs) -> Option<OriginForm> {
     match planner {
+        _ if !showing.country.is_empty() && showing.asn.is_empty() => Some(OriginForm::Country),
+        _ if !showing.asn.is_empty() && showing.country.is_empty() => Some(OriginForm::As),
         PlannerKind::As => Some(OriginForm::As),
         PlannerKind::Country | PlannerKind::CountryOnly => Some(OriginForm::Country),
         PlannerKind::Conventional | PlannerKind::Steam => None,
@@ -205,16 +213,34 @@ fn read_list(path: &Path, args: &SourceArgs) -> Result<Vec<ServerAddr>> {
 }
 
 fn read_text(path: &Path) -> Result<(String, String)> {
-    if path == Path::new("-") {
-        let mut text = String::new();
+    let mut bytes = Vec::new();
+    let name = if path == Path::new("-") {
         std::io::stdin()
-            .read_to_string(&mut text)
+            .read_to_end(&mut bytes)
             .context("cannot read standard input")?;
-        return Ok(("standard input".to_owned(), text));
-    }
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        "standard input".to_owned()
+    } else {
+        let name = path.display().to_string();
+        bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        name
+    };
+    let text = text_of(&name, bytes)?;
     Ok((name, text))
+}
+
+fn text_of(name: &str, bytes: Vec<u8>) -> Result<String> {
+    if bytes.starts_with(&[0x1F, 0x8B]) {
+        bail!("{name} is compressed with gzip: unpack it first");
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        anyhow::anyhow!("{name}, line {line}: not text (UTF-8)")
+    })?;
+    // Some editors on Windows put a byte order mark before the first line.
+    Ok(text
+        .strip_prefix('\u{FEFF}')
+        .map_or(text.clone(), str::to_owned))
 }
 
 fn origin_table(args: &SourceArgs) -> Result<OriginTable> {

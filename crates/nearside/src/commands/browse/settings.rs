@@ -61,14 +61,12 @@ fn sample_size(text: &str) -> Result<SampleSize> {
         _ => text
             .strip_suffix("sqrt")
             .and_then(|factor| factor.parse().ok())
-            .filter(|factor| *factor > 0.0)
+            .filter(|factor: &f64| *factor > 0.0 && factor.is_finite())
             .map(|factor| SampleSize::ScaledSquareRoot { factor })
             .or_else(|| {
                 let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
                 let share = percent / 100.0;
-                (0.0..=1.0)
-                    .contains(&share)
-                    .then_some(SampleSize::Share { share })
+                (share > 0.0 && share <= 1.0).then_some(SampleSize::Share { share })
             })
             .or_else(|| {
                 let samples = text.parse().ok().filter(|&samples| samples > 0)?;
@@ -96,7 +94,7 @@ mod tests {
         ] {
             assert_eq!(sample_size(text).unwrap(), expected, "{text}");
         }
-        for bad in ["", "0", "-1sqrt", "200%", "many", "1.5"] {
+        for bad in ["", "0", "-1sqrt", "infsqrt", "0%", "200%", "many", "1.5"] {
             let error = sample_size(bad).unwrap_err().to_string();
             assert!(error.contains("--sample-size"), "{bad}: {error}");
         }
