@@ -12,6 +12,12 @@ pub(crate) trait Key: Copy + Ord + Debug + Default + 'static {
     /// The last address; the first is `Self::default()`.
     const LAST: Self;
 
+    /// The same in the form tables keep, with the same order. A `u128` would be aligned to 16 bytes
+    /// and waste a third of a row.
+    type Packed: Copy + Ord + Debug;
+
+    fn pack(self) -> Self::Packed;
+    fn unpack(packed: Self::Packed) -> Self;
     fn to_ip(self) -> IpAddr;
     fn to_wide(self) -> u128;
     /// `None` when the number has more bits than the family.
@@ -31,10 +37,20 @@ pub(crate) trait Key: Copy + Ord + Debug + Default + 'static {
 }
 
 macro_rules! key {
-    ($number:ty, $address:ty, $variant:ident) => {
+    ($number:ty, $address:ty, $variant:ident, $packed:ty, $pack:expr, $unpack:expr) => {
         impl Key for $number {
             const BITS: u32 = <$number>::BITS;
             const LAST: Self = <$number>::MAX;
+
+            type Packed = $packed;
+
+            fn pack(self) -> $packed {
+                $pack(self)
+            }
+
+            fn unpack(packed: $packed) -> Self {
+                $unpack(packed)
+            }
 
             fn to_ip(self) -> IpAddr {
                 IpAddr::$variant(<$address>::from_bits(self))
@@ -81,8 +97,19 @@ macro_rules! key {
     };
 }
 
-key!(u32, Ipv4Addr, V4);
-key!(u128, Ipv6Addr, V6);
+key!(u32, Ipv4Addr, V4, Self, |key| key, |packed| packed);
+key!(u128, Ipv6Addr, V6, [u64; 2], halves, whole);
+
+/// The high and the low 64 bits.
+fn halves(number: u128) -> [u64; 2] {
+    let low = u64::try_from(number & u128::from(u64::MAX)).expect("64 bits were kept");
+    let high = u64::try_from(number >> 64).expect("64 bits are left");
+    [high, low]
+}
+
+fn whole([high, low]: [u64; 2]) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
 
 /// The largest network that has `key` in it and lies inside `first..=last`.
 pub(crate) fn network_within<K: Key>(key: K, first: K, last: K) -> Prefix {

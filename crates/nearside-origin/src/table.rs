@@ -1,4 +1,4 @@
-//! The look-up table: per family, where ranges start, and beside it what is known from there on.
+//! The look-up table: per family, where ranges start and what is known from there on, in order.
 
 use std::net::IpAddr;
 
@@ -7,8 +7,8 @@ use nearside_types::{Asn, Country, Origin, Prefix};
 use crate::key::{Key, network_within};
 use crate::tiles::{Tiles, zip_columns};
 
-/// Every address of both families with its origin, in sorted columns. Immutable; 10 bytes for a
-/// range of IPv4 addresses, 22 for one of IPv6.
+/// Every address of both families with its origin, in sorted ranges. Immutable; about 13 bytes for a
+/// range of IPv4 addresses, 27 for one of IPv6.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeTable {
     pub(crate) v4: Rows<u32>,
@@ -43,12 +43,17 @@ impl RangeTable {
         }
     }
 
+    /// All ranges about which something is known: first and last address, and what is known.
+    pub fn ranges(&self) -> impl Iterator<Item = (IpAddr, IpAddr, Origin)> + '_ {
+        self.v4.ranges().chain(self.v6.ranges())
+    }
+
     /// Ranges of IPv4 and of IPv6 addresses about which something is known.
     pub fn known_ranges(&self) -> (usize, usize) {
         (self.v4.known(), self.v6.known())
     }
 
-    /// Bytes of memory the columns take.
+    /// Bytes of memory the ranges take.
     pub fn heap_bytes(&self) -> usize {
         self.v4.heap_bytes() + self.v6.heap_bytes()
     }
@@ -66,19 +71,20 @@ impl Default for RangeTable {
 
 /// The tiles of AS and country laid over each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Rows<K> {
-    /// Every [`STRIDE`]th start. All of it stays in the processor's cache, so that a search touches
-    /// slow memory only for the last few steps.
-    guide: Vec<K>,
-    starts: Vec<K>,
-    /// AS numbers; 0, which nobody may announce (RFC 7607), where there is none.
-    asns: Vec<u32>,
-    countries: Vec<CountryCode>,
+pub(crate) struct Rows<K: Key> {
+    rows: Vec<Row<K>>,
+    guide: Guide<K>,
 }
 
-/// 64 starts of IPv4 are four cache lines; of 16, 32, 64 and 128 it was the fastest in
-/// `examples/lookup_speed.rs`.
-const STRIDE: usize = 64;
+/// From `start` on, this is known. All in one place, since every part that lies elsewhere would be
+/// one more wait for memory in each look-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Row<K: Key> {
+    start: K::Packed,
+    /// 0, which nobody may announce (RFC 7607), where there is none.
+    asn: u32,
+    country: CountryCode,
+}
 
 /// The two letters as a number, 0 where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -110,23 +116,21 @@ impl<K: Key> Rows<K> {
         asns: impl Iterator<Item = (K, u32)>,
         countries: impl Iterator<Item = (K, CountryCode)>,
     ) -> Self {
-        let mut rows = Self {
-            guide: Vec::new(),
-            starts: Vec::with_capacity(most),
-            asns: Vec::with_capacity(most),
-            countries: Vec::with_capacity(most),
-        };
+        let mut rows = Vec::with_capacity(most);
         let mut before = None;
         zip_columns(asns, countries, |start, asn, country| {
             if before.replace((asn, country)) != Some((asn, country)) {
-                rows.starts.push(start);
-                rows.asns.push(asn);
-                rows.countries.push(country);
+                let start = start.pack();
+                rows.push(Row {
+                    start,
+                    asn,
+                    country,
+                });
             }
         });
-        rows.shrink();
-        rows.guide = rows.starts.iter().copied().step_by(STRIDE).collect();
-        rows
+        rows.shrink_to_fit();
+        let guide = Guide::new(rows.iter().map(|row| row.start));
+        Self { rows, guide }
     }
 
     fn over(&self, below: &Self) -> Self {
@@ -135,67 +139,113 @@ impl<K: Key> Rows<K> {
         Self::overlay(&asns, &countries)
     }
 
-    fn shrink(&mut self) {
-        self.starts.shrink_to_fit();
-        self.asns.shrink_to_fit();
-        self.countries.shrink_to_fit();
-    }
-
     fn lookup(&self, key: K) -> Option<Found> {
-        let row = self.row_of(key);
-        let origin = self.origin(row);
-        if origin == Origin::default() {
-            return None;
-        }
-        let last = self.starts.get(row + 1).and_then(|next| next.previous());
-        let prefix = network_within(key, self.starts[row], last.unwrap_or(K::LAST));
+        let at = self.row_of(key);
+        let origin = self.rows[at].origin()?;
+        let prefix = network_within(key, self.first(at), self.last(at));
         Some(Found { origin, prefix })
     }
 
     /// The last row that starts at or before `key`; there is one, since the first starts at 0.
     fn row_of(&self, key: K) -> usize {
-        let block = self.guide.partition_point(|start| *start <= key) - 1;
-        let begin = block * STRIDE;
-        let end = (begin + STRIDE).min(self.starts.len());
-        begin + self.starts[begin..end].partition_point(|start| *start <= key) - 1
+        let key = key.pack();
+        let begin = self.guide.find(key) * FANOUT;
+        let end = (begin + FANOUT).min(self.rows.len());
+        begin + self.rows[begin..end].partition_point(|row| row.start <= key) - 1
     }
 
-    fn origin(&self, row: usize) -> Origin {
-        let asn = self.asns[row];
-        Origin {
-            asn: (asn != 0).then_some(Asn(asn)),
-            country: self.countries[row].country(),
-        }
+    fn first(&self, at: usize) -> K {
+        K::unpack(self.rows[at].start)
+    }
+
+    fn last(&self, at: usize) -> K {
+        let next = self.rows.get(at + 1);
+        let before_next = next.and_then(|next| K::unpack(next.start).previous());
+        before_next.unwrap_or(K::LAST)
+    }
+
+    fn ranges(&self) -> impl Iterator<Item = (IpAddr, IpAddr, Origin)> + '_ {
+        self.rows.iter().enumerate().filter_map(|(at, row)| {
+            let origin = row.origin()?;
+            Some((self.first(at).to_ip(), self.last(at).to_ip(), origin))
+        })
     }
 
     fn known(&self) -> usize {
-        let values = self.asns.iter().zip(&self.countries);
-        values
-            .filter(|(asn, code)| (**asn, code.0) != (0, 0))
-            .count()
+        let known = self.rows.iter().filter(|row| row.origin().is_some());
+        known.count()
     }
 
     fn heap_bytes(&self) -> usize {
-        size_of::<K>() * (self.guide.capacity() + self.starts.capacity())
-            + size_of::<u32>() * self.asns.capacity()
-            + size_of::<CountryCode>() * self.countries.capacity()
+        size_of::<Row<K>>() * self.rows.capacity() + self.guide.heap_bytes()
     }
 
     /// The column of AS numbers alone, as it went into [`Rows::overlay`].
     pub(crate) fn asn_tiles(&self) -> Tiles<K, u32> {
-        column(&self.starts, &self.asns)
+        self.column(|row| row.asn)
     }
 
     /// The column of countries alone.
     pub(crate) fn country_tiles(&self) -> Tiles<K, CountryCode> {
-        column(&self.starts, &self.countries)
+        self.column(|row| row.country)
+    }
+
+    fn column<V: Copy + Eq + Default>(&self, value: impl Fn(&Row<K>) -> V) -> Tiles<K, V> {
+        let mut tiles = Tiles::with_capacity(self.rows.len());
+        for row in &self.rows {
+            tiles.push(K::unpack(row.start), value(row));
+        }
+        tiles
     }
 }
 
-fn column<K: Key, V: Copy + Eq + Default>(starts: &[K], values: &[V]) -> Tiles<K, V> {
-    let mut tiles = Tiles::with_capacity(starts.len());
-    for (start, value) in starts.iter().zip(values) {
-        tiles.push(*start, *value);
+impl<K: Key> Row<K> {
+    /// `None` where nothing is known.
+    fn origin(&self) -> Option<Origin> {
+        let origin = Origin {
+            asn: (self.asn != 0).then_some(Asn(self.asn)),
+            country: self.country.country(),
+        };
+        (origin != Origin::default()).then_some(origin)
     }
-    tiles
+}
+
+/// Finds the group of [`FANOUT`] rows in which a key lies: a tree without pointers, where each level
+/// has the first start of each group of the level below. Upper levels stay in the processor's cache;
+/// a plain binary search would wait for memory at almost every step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Guide<K: Key> {
+    /// The top first; it has at most [`FANOUT`] entries.
+    levels: Vec<Vec<K::Packed>>,
+}
+
+const FANOUT: usize = 8;
+
+impl<K: Key> Guide<K> {
+    fn new(starts: impl Iterator<Item = K::Packed>) -> Self {
+        let mut level: Vec<K::Packed> = starts.step_by(FANOUT).collect();
+        let mut levels = Vec::new();
+        while level.len() > FANOUT {
+            let above = level.iter().copied().step_by(FANOUT).collect();
+            levels.push(std::mem::replace(&mut level, above));
+        }
+        levels.push(level);
+        levels.reverse();
+        Self { levels }
+    }
+
+    fn find(&self, key: K::Packed) -> usize {
+        let mut group = 0;
+        for level in &self.levels {
+            let begin = group * FANOUT;
+            let end = (begin + FANOUT).min(level.len());
+            group = begin + level[begin..end].partition_point(|start| *start <= key) - 1;
+        }
+        group
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let entries: usize = self.levels.iter().map(Vec::capacity).sum();
+        size_of::<K::Packed>() * entries
+    }
 }

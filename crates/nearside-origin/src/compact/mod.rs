@@ -7,6 +7,7 @@
 mod about;
 mod bytes;
 mod column;
+pub(crate) mod fuzzing;
 mod model;
 mod rans;
 

@@ -22,10 +22,9 @@ pub(super) fn read(text: &str, builder: &mut TableBuilder) -> Result<Format, Ref
         }
         let is_header = std::mem::take(&mut is_first) && is_header(&record);
         if !is_header {
-            let line = record.position().map_or(0, csv::Position::line);
             shape
                 .add(&record, builder)
-                .map_err(|problem| (Place::Line(line), problem))?;
+                .map_err(|problem| (place_of(&record, text), problem))?;
         }
     }
 }
@@ -47,6 +46,18 @@ fn broken(error: &csv::Error) -> Refusal {
         .position()
         .map_or(Place::Whole, |position| Place::Line(position.line()));
     (place, Problem::Csv(error.to_string()))
+}
+
+/// The line of a record. The csv crate counts the blank lines and comments before a record as part
+/// of it; a reader with an editor does not.
+fn place_of(record: &StringRecord, text: &str) -> Place {
+    let byte = record.position().map_or(0, csv::Position::byte);
+    let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
+    let (before, after) = text.as_bytes().split_at(byte);
+    let lines = before.iter().filter(|byte| **byte == b'\n').count();
+    let after = String::from_utf8_lossy(after);
+    let skipped = after.lines().take_while(|line| !is_data(line)).count();
+    Place::Line((lines + skipped + 1) as u64)
 }
 
 /// A first line that begins with a word, such as `prefix` or `start_ip`, names the columns.
@@ -93,7 +104,6 @@ impl Shape {
         }
         let first = first.ok_or((Place::Whole, Problem::Empty))?;
         let first = first.map_err(|error| broken(&error))?;
-        let line = first.position().map_or(0, csv::Position::line);
         let range = first.get(0).unwrap_or_default();
         match (delimiter, first.len()) {
             (b'\t', 3..) => Ok(Self::Iptoasn),
@@ -101,7 +111,7 @@ impl Shape {
             (b',', 2..) if range.contains('-') => Ok(Self::Dashed),
             (b',', 3) if first[2].parse::<Country>().is_ok() => Ok(Self::StartEndCountry),
             (b',', 3..) => Ok(Self::start_end(text)),
-            _ => Err((Place::Line(line), Problem::Fields)),
+            _ => Err((place_of(&first, text), Problem::Fields)),
         }
     }
 

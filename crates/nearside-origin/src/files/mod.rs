@@ -1,6 +1,7 @@
 //! Tables that operators bring: MMDB, range and prefix lists, compact files; plain or gzip. The
 //! caller reads the file; what is inside is told by its bytes, not by its name.
 
+pub(crate) mod fuzzing;
 mod lines;
 mod mmdb;
 mod unpack;
