@@ -12,9 +12,9 @@ pub(crate) trait Key: Copy + Ord + Debug + Default + 'static {
     /// The last address; the first is `Self::default()`.
     const LAST: Self;
 
-    /// The same in the form tables keep, with the same order. A `u128` would be aligned to 16 bytes
+    /// The same in the form tables keep. A `u128` would be aligned to 16 bytes
     /// and waste a third of a row.
-    type Packed: Copy + Ord + Debug;
+    type Packed: Copy + Eq + Debug;
 
     fn pack(self) -> Self::Packed;
     fn unpack(packed: Self::Packed) -> Self;
@@ -32,6 +32,8 @@ pub(crate) trait Key: Copy + Ord + Debug + Default + 'static {
     fn from_odd(odd: u128, shift: u32) -> Option<Self>;
     /// `2 ^ shift`, or `None` beyond the last address.
     fn power_of_two(shift: u32) -> Option<Self>;
+    /// `count` bits, at least 1, after the first `skipped`.
+    fn bits(self, skipped: u32, count: u32) -> usize;
     fn next(self) -> Option<Self>;
     fn previous(self) -> Option<Self>;
 }
@@ -84,6 +86,11 @@ macro_rules! key {
 
             fn power_of_two(shift: u32) -> Option<Self> {
                 (1 as Self).checked_shl(shift)
+            }
+
+            #[inline]
+            fn bits(self, skipped: u32, count: u32) -> usize {
+                ((self << skipped) >> (Self::BITS - count)) as usize
             }
 
             fn next(self) -> Option<Self> {

@@ -4,11 +4,12 @@ use std::net::IpAddr;
 
 use nearside_types::{Asn, Country, Origin, Prefix};
 
+use crate::index::Index;
 use crate::key::{Key, network_within};
 use crate::tiles::{Tiles, zip_columns};
 
-/// Every address of both families with its origin, in sorted ranges. Immutable; about 13 bytes for a
-/// range of IPv4 addresses, 27 for one of IPv6.
+/// Every address of both families with its origin, in sorted ranges. Immutable; about 14 bytes for a
+/// range of IPv4 addresses, 26 for one of IPv6.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeTable {
     pub(crate) v4: Rows<u32>,
@@ -73,7 +74,7 @@ impl Default for RangeTable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rows<K: Key> {
     rows: Vec<Row<K>>,
-    guide: Guide<K>,
+    index: Index,
 }
 
 /// From `start` on, this is known. All in one place, since every part that lies elsewhere would be
@@ -129,8 +130,8 @@ impl<K: Key> Rows<K> {
             }
         });
         rows.shrink_to_fit();
-        let guide = Guide::new(rows.iter().map(|row| row.start));
-        Self { rows, guide }
+        let index = Index::new(rows.len(), |at| K::unpack(rows[at].start));
+        Self { rows, index }
     }
 
     fn over(&self, below: &Self) -> Self {
@@ -146,12 +147,12 @@ impl<K: Key> Rows<K> {
         Some(Found { origin, prefix })
     }
 
-    /// The last row that starts at or before `key`; there is one, since the first starts at 0.
+    /// The last row that starts at or before `key`.
     fn row_of(&self, key: K) -> usize {
-        let key = key.pack();
-        let begin = self.guide.find(key) * FANOUT;
-        let end = (begin + FANOUT).min(self.rows.len());
-        begin + self.rows[begin..end].partition_point(|row| row.start <= key) - 1
+        let among = self.index.find(key, self.rows.len());
+        let begin = *among.start();
+        let later = self.rows[among].partition_point(|row| K::unpack(row.start) <= key);
+        begin + later - 1
     }
 
     fn first(&self, at: usize) -> K {
@@ -177,7 +178,7 @@ impl<K: Key> Rows<K> {
     }
 
     fn heap_bytes(&self) -> usize {
-        size_of::<Row<K>>() * self.rows.capacity() + self.guide.heap_bytes()
+        size_of::<Row<K>>() * self.rows.capacity() + self.index.heap_bytes()
     }
 
     /// The column of AS numbers alone, as it went into [`Rows::overlay`].
@@ -207,45 +208,5 @@ impl<K: Key> Row<K> {
             country: self.country.country(),
         };
         (origin != Origin::default()).then_some(origin)
-    }
-}
-
-/// Finds the group of [`FANOUT`] rows in which a key lies: a tree without pointers, where each level
-/// has the first start of each group of the level below. Upper levels stay in the processor's cache;
-/// a plain binary search would wait for memory at almost every step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Guide<K: Key> {
-    /// The top first; it has at most [`FANOUT`] entries.
-    levels: Vec<Vec<K::Packed>>,
-}
-
-const FANOUT: usize = 8;
-
-impl<K: Key> Guide<K> {
-    fn new(starts: impl Iterator<Item = K::Packed>) -> Self {
-        let mut level: Vec<K::Packed> = starts.step_by(FANOUT).collect();
-        let mut levels = Vec::new();
-        while level.len() > FANOUT {
-            let above = level.iter().copied().step_by(FANOUT).collect();
-            levels.push(std::mem::replace(&mut level, above));
-        }
-        levels.push(level);
-        levels.reverse();
-        Self { levels }
-    }
-
-    fn find(&self, key: K::Packed) -> usize {
-        let mut group = 0;
-        for level in &self.levels {
-            let begin = group * FANOUT;
-            let end = (begin + FANOUT).min(level.len());
-            group = begin + level[begin..end].partition_point(|start| *start <= key) - 1;
-        }
-        group
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let entries: usize = self.levels.iter().map(Vec::capacity).sum();
-        size_of::<K::Packed>() * entries
     }
 }
