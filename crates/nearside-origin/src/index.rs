@@ -49,22 +49,22 @@ impl Index {
             .and_then(|count| count.checked_sub(1))
             && count > SMALL_TABLE
         {
-            let start_of = |row: u32| start_of(row as usize).to_wide();
-            index.fill_buckets::<K>(last, &start_of);
-            index.fill_parts::<K>(&start_of);
+            let start_of = |row: u32| start_of(row as usize);
+            index.fill_buckets(last, &start_of);
+            index.fill_parts(&start_of);
             index.parts.shrink_to_fit();
         }
         index
     }
 
-    fn fill_buckets<K: Key>(&mut self, last: u32, start_of: &impl Fn(u32) -> u128) {
+    fn fill_buckets<K: Key>(&mut self, last: u32, start_of: &impl Fn(u32) -> K) {
         let bucket = |row| Bucket { row, parts: 0 };
         let rows = in_force(0, last, 0, K::BITS - BUCKET_BITS, start_of);
         self.buckets = rows.take(BUCKETS).map(bucket).collect();
         self.buckets.push(bucket(last));
     }
 
-    fn fill_parts<K: Key>(&mut self, start_of: &impl Fn(u32) -> u128) {
+    fn fill_parts<K: Key>(&mut self, start_of: &impl Fn(u32) -> K) {
         for at in 0..BUCKETS {
             let (first, last) = (self.buckets[at].row, self.buckets[at + 1].row);
             let bits = ((last - first) / ROWS_PER_PART)
@@ -105,16 +105,16 @@ impl Index {
 }
 
 /// Of the rows `first..=last`, those in force at `base`, `base + 2 ^ shift`, and so on.
-fn in_force(
+fn in_force<K: Key>(
     first: u32,
     last: u32,
     base: u128,
     shift: u32,
-    start_of: &impl Fn(u32) -> u128,
+    start_of: &impl Fn(u32) -> K,
 ) -> impl Iterator<Item = u32> {
     let mut row = first;
     (0_u128..).map(move |step| {
-        let address = base + (step << shift);
+        let address = K::from_wide(base + (step << shift)).unwrap_or(K::LAST);
         while row < last && start_of(row + 1) <= address {
             row += 1;
         }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use nearside_types::Prefix;
 
 /// `u32` for IPv4, `u128` for IPv6.
-pub(crate) trait Key: Copy + Ord + Debug + Default + 'static {
+pub(crate) trait Key: Copy + Ord + Debug + Default + From<u16> + 'static {
     /// Bits of an address.
     const BITS: u32;
     /// The last address; the first is `Self::default()`.
@@ -29,9 +29,7 @@ pub(crate) trait Key: Copy + Ord + Debug + Default + 'static {
     /// `self - other` for `other <= self`.
     fn distance_from(self, other: Self) -> Self;
     /// `odd * 2 ^ shift`, or `None` beyond the last address.
-    fn from_odd(odd: u128, shift: u32) -> Option<Self>;
-    /// `2 ^ shift`, or `None` beyond the last address.
-    fn power_of_two(shift: u32) -> Option<Self>;
+    fn from_odd(odd: Self, shift: u32) -> Option<Self>;
     /// `count` bits, at least 1, after the first `skipped`.
     fn bits(self, skipped: u32, count: u32) -> usize;
     fn next(self) -> Option<Self>;
@@ -78,14 +76,10 @@ macro_rules! key {
                 self - other
             }
 
-            fn from_odd(odd: u128, shift: u32) -> Option<Self> {
-                let odd = Self::try_from(odd).ok()?;
+            #[inline]
+            fn from_odd(odd: Self, shift: u32) -> Option<Self> {
                 let fits = odd != 0 && shift <= odd.leading_zeros();
-                fits.then(|| odd.checked_shl(shift))?
-            }
-
-            fn power_of_two(shift: u32) -> Option<Self> {
-                (1 as Self).checked_shl(shift)
+                fits.then(|| odd << shift)
             }
 
             #[inline]

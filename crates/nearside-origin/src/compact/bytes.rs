@@ -46,6 +46,20 @@ impl<'a> Reader<'a> {
         Ok(self.take(1)?[0])
     }
 
+    /// The next byte; at the end 0x80, which announces one more.
+    #[inline(always)]
+    pub(super) fn peek(&self) -> u8 {
+        self.bytes.first().copied().unwrap_or(0x80)
+    }
+
+    /// Passes over one byte, if `is_taken` and there is one.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, is_taken: bool) {
+        let count = usize::from(is_taken).min(self.bytes.len());
+        self.bytes = &self.bytes[count..];
+        self.at += count;
+    }
+
     /// A number of at most 128 bits: seven bits in each byte, the lowest first, the high bit set in
     /// all but the last (LEB128, as in DWARF).
     pub(super) fn number(&mut self) -> Result<u128, DecodeError> {

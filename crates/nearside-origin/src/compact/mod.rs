@@ -7,9 +7,12 @@
 mod about;
 mod bytes;
 mod column;
+mod dictionary;
 pub(crate) mod fuzzing;
+mod lengths;
 mod model;
 mod rans;
+mod values;
 
 use thiserror::Error;
 
@@ -17,7 +20,8 @@ use crate::key::Key;
 use crate::table::{CountryCode, RangeTable, Rows};
 use crate::tiles::Tiles;
 use bytes::Reader;
-use column::{Column, Dictionary, Word};
+use column::Column;
+use dictionary::{Dictionary, Word};
 
 pub use about::{About, Credit};
 
@@ -188,10 +192,11 @@ struct Half<V> {
 impl<V: Word> Half<V> {
     fn read(reader: &mut Reader<'_>, part: &'static str) -> Result<Self, DecodeError> {
         reader.enter(part);
+        let dictionary = Dictionary::read(reader)?;
         Ok(Self {
-            dictionary: Dictionary::read(reader)?,
-            v4: Column::read(reader)?,
-            v6: Column::read(reader)?,
+            v4: Column::read(reader, dictionary.len())?,
+            v6: Column::read(reader, dictionary.len())?,
+            dictionary,
         })
     }
 }
