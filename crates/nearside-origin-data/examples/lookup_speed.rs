@@ -38,6 +38,10 @@ fn main() {
     let addresses = addresses::draw(&table, ADDRESSES, 1);
     let (v4, v6): (Vec<IpAddr>, Vec<IpAddr>) = addresses.iter().partition(|ip| ip.is_ipv4());
     let file = mmdb(&table);
+    println!(
+        "the same as MMDB: {:.1} MiB",
+        file.len() as f64 / f64::from(1 << 20)
+    );
     let judge = Reader::from_source(&file).expect("the file was built by us");
     let stack = Stack::new().with(Snapshot::new(
         SourceKind::Embedded,
