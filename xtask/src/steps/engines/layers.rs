@@ -13,7 +13,7 @@ pub(super) enum Layer {
 }
 
 /// Crates that are planned are listed too, so that they are born into their place.
-const TABLE: [(&str, Layer); 13] = [
+const TABLE: [(&str, Layer); 14] = [
     ("nearside", Layer::Faces),
     ("nearside-capi", Layer::Faces),
     ("nearside-net", Layer::Shells),
@@ -25,6 +25,7 @@ const TABLE: [(&str, Layer); 13] = [
     ("nearside-detour", Layer::Engines),
     ("nearside-placement", Layer::Engines),
     ("nearside-wire", Layer::Codecs),
+    ("nearside-report", Layer::Codecs),
     ("nearside-origin-data", Layer::Vocabulary),
     ("nearside-types", Layer::Vocabulary),
 ];

@@ -1,0 +1,156 @@
+//! A report for a terminal: tables aligned by display width, words wrapped, figures named.
+
+mod grid;
+mod wrap;
+
+use crate::escape;
+use crate::model::{Cell, Figure, Part, Report, Table};
+use wrap::{columns, wrapped};
+
+/// The whole report, no line wider than `width` columns unless a single word or number is.
+pub fn render(report: &Report, width: usize) -> String {
+    let mut lines = heading(&report.title);
+    lines.extend(field("command", &report.command));
+    lines.extend(field("seeds", &report.seeds));
+    for part in &report.parts {
+        lines.push(String::new());
+        match part {
+            Part::Text(text) => lines.extend(words(text, width)),
+            Part::Table(table) => lines.extend(table_lines(table, width)),
+            Part::Figure(figure) => lines.extend(figure_lines(figure, width)),
+        }
+    }
+    joined(&lines)
+}
+
+/// One table with its caption and notes.
+pub fn table(table: &Table, width: usize) -> String {
+    joined(&table_lines(table, width))
+}
+
+/// The title underlined, so that reports in a row can be told apart.
+fn heading(title: &str) -> Vec<String> {
+    let title = one_line(title);
+    let line = "═".repeat(columns(&title));
+    vec![title, line]
+}
+
+/// Not wrapped, so that a command can be copied.
+fn field(name: &str, value: &str) -> Option<String> {
+    let value = one_line(value);
+    (!value.is_empty()).then(|| format!("{name:<8} {value}"))
+}
+
+/// Paragraphs apart, items of lists below each other.
+fn words(text: &str, width: usize) -> Vec<String> {
+    let text = escape::clean(text);
+    let mut lines = Vec::new();
+    for paragraph in text.split("\n\n").filter(|text| !text.trim().is_empty()) {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        for block in wrap::blocks(paragraph) {
+            let indent = if block.starts_with("- ") { "  " } else { "" };
+            lines.extend(wrap::hanging(&block, width, indent));
+        }
+    }
+    lines
+}
+
+fn table_lines(table: &Table, width: usize) -> Vec<String> {
+    let mut lines = wrapped(&escape::clean(table.caption()), width);
+    lines.extend(grid::lines(table, width));
+    if has_spread(table) {
+        lines.push("mean ± standard deviation over seeds (worst seed)".to_owned());
+    }
+    lines
+}
+
+fn has_spread(table: &Table) -> bool {
+    let mut cells = table.rows().iter().flatten();
+    cells.any(|cell| matches!(cell, Cell::Spread(_)))
+}
+
+/// A terminal cannot show it; SVG, CSV and the page do.
+fn figure_lines(figure: &Figure, width: usize) -> Vec<String> {
+    let evidence = figure
+        .evidence
+        .map_or_else(String::new, |evidence| format!(" ({})", evidence.words()));
+    let line = format!("Figure {}: {}{evidence}", figure.name, figure.caption);
+    wrapped(&escape::clean(&line), width)
+}
+
+fn one_line(text: &str) -> String {
+    let clean = escape::clean(text);
+    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn joined(lines: &[String]) -> String {
+    lines
+        .iter()
+        .flat_map(|line| [line.trim_end(), "\n"])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Better, Column};
+
+    fn table2() -> Table {
+        Table::new("table2", "Calibration and auto-stop.")
+            .column(Column::new("client"))
+            .column(
+                Column::new("paper")
+                    .heading("calibration probes")
+                    .published(),
+            )
+            .column(Column::new("ours").heading("calibration probes").fitted())
+            .column(
+                Column::new("stop")
+                    .heading("auto-stop")
+                    .unit("%")
+                    .not_fitted(),
+            )
+            .row([
+                "AU".into(),
+                3374_u64.into(),
+                Cell::spread(&[3000.0, 3100.0], Better::Low, 0),
+                Cell::number(14.8, 1),
+            ])
+            .row([
+                "USA".into(),
+                3190_u64.into(),
+                Cell::Missing,
+                Cell::number(99.1, 1),
+            ])
+    }
+
+    #[test]
+    fn a_report_reads_from_title_to_notes() {
+        let report = Report::new("t2", "Table 2", "nearside sim armitage-as table2", "0–1")
+            .with("Two sentences.\nIn one paragraph.\n\n- an item\n- another")
+            .with(table2());
+        let expected = "\
+Table 2
+═══════
+command  nearside sim armitage-as table2
+seeds    0–1
+
+Two sentences. In one paragraph.
+
+- an item
+- another
+
+Calibration and auto-stop.
+client  calibration  calibration probes  auto-stop %
+             probes              fitted   not fitted
+              paper
+──────  ───────────  ──────────────────  ───────────
+AU            3,374  3,050 ± 71 (3,100)         14.8
+USA           3,190                   –         99.1
+mean ± standard deviation over seeds (worst seed)
+";
+        assert_eq!(render(&report, 100), expected);
+    }
+}
