@@ -8,16 +8,18 @@ pub(super) enum Layer {
     Codecs,
     Engines,
     Worlds,
+    Experiments,
     Shells,
     Faces,
 }
 
 /// Crates that are planned are listed too, so that they are born into their place.
-const TABLE: [(&str, Layer); 14] = [
+const TABLE: [(&str, Layer); 15] = [
     ("nearside", Layer::Faces),
     ("nearside-capi", Layer::Faces),
     ("nearside-net", Layer::Shells),
     ("nearside-master", Layer::Shells),
+    ("nearside-sim", Layer::Experiments),
     ("nearside-world", Layer::Worlds),
     ("nearside-discover", Layer::Engines),
     ("nearside-origin", Layer::Engines),

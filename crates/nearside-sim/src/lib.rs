@@ -1,0 +1,30 @@
+//! Experiments in virtual Internets: discoveries by many methods on the same instances, scored
+//! against what is true there, and set beside what the papers report.
+//!
+//! Drives the engines of the live browser in virtual time. Reads no clock and opens no socket or
+//! file; the same seeds give the same results at any number of threads.
+//!
+//! - [`run`]: one discovery, on record.
+//! - [`Score`]: what a run was worth.
+//! - [`compare`]: many methods, clients and seeds.
+
+mod batch;
+pub mod compare;
+mod labels;
+mod method;
+mod record;
+mod run;
+mod scene;
+mod score;
+mod seeds;
+mod spread;
+
+pub use batch::{NoThreads, Progress, Unwatched, with_threads};
+pub use labels::mislabel;
+pub use method::{Method, UnknownMethod};
+pub use record::{Phase, Probe, RunRecord};
+pub use run::run;
+pub use scene::{Conditions, Scene, UnknownClient, World, probe_rate};
+pub use score::Score;
+pub use seeds::{ParseSeedsError, Seeds};
+pub use spread::{Better, Spread};

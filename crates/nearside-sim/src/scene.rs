@@ -1,0 +1,163 @@
+//! Where a run takes place: whose servers, seen from where, over what kind of network.
+
+use std::borrow::Cow;
+
+use nearside_discover::prober::{Pace, ProberConfig, Protocol};
+use nearside_types::{Listed, Rtt};
+use nearside_world::farm::{self, FarmConfig};
+use nearside_world::{Fraction, Game, Population, ProbeNoise, WorldParams, generate};
+use thiserror::Error;
+
+/// Where populations come from.
+#[derive(Debug, Clone)]
+pub enum World {
+    /// Generated anew for every seed.
+    Generated {
+        /// What the world is made of.
+        params: Box<WorldParams>,
+        /// Whose servers.
+        game: Game,
+        /// How many of them answer; as many as the parameters say by default.
+        answering: Option<usize>,
+    },
+    /// Read from a file; seeds then only drive draws and luck.
+    Recorded(Population),
+}
+
+impl World {
+    /// The population for a seed.
+    pub fn population(&self, seed: u64) -> Cow<'_, Population> {
+        match self {
+            Self::Recorded(population) => Cow::Borrowed(population),
+            Self::Generated {
+                params,
+                game,
+                answering,
+            } => Cow::Owned(generate(params, *game, *answering, seed)),
+        }
+    }
+
+    /// The places a client can be at.
+    pub fn clients(&self) -> Vec<&str> {
+        match self {
+            Self::Recorded(population) => population.clients.iter().map(String::as_str).collect(),
+            Self::Generated { params, .. } => params.clients().collect(),
+        }
+    }
+
+    /// Refuses a place that the world does not have.
+    ///
+    /// # Errors
+    /// With the places it has.
+    pub fn check_client(&self, name: &str) -> Result<(), UnknownClient> {
+        let clients = self.clients();
+        match clients.contains(&name) {
+            true => Ok(()),
+            false => Err(UnknownClient {
+                name: name.to_owned(),
+                choices: clients.join(", "),
+            }),
+        }
+    }
+}
+
+/// The world is not seen from there.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("there is no client `{name}` (choose {choices})")]
+pub struct UnknownClient {
+    name: String,
+    choices: String,
+}
+
+/// What holds for all runs of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conditions {
+    /// What the servers speak.
+    pub game: Game,
+    /// Datagrams a second.
+    pub pace: Pace,
+    /// Servers nearer than this are playable, and what is farther is not worth a probe.
+    pub stop: Rtt,
+    /// The share of exchanges that fail.
+    pub loss: Fraction,
+    /// What each probe adds to its path's RTT.
+    pub noise: ProbeNoise,
+}
+
+impl Conditions {
+    /// As the papers had them: 200 ms, the rate of the game's clients, the noise of the hub world
+    /// and no loss but that of silent servers.
+    pub fn published(game: Game) -> Self {
+        let params = WorldParams::builtin();
+        Self {
+            game,
+            pace: Pace::PerSecond(probe_rate(&params, game)),
+            stop: Rtt::from_micros(200_000),
+            loss: Fraction::ZERO,
+            noise: params.probe_noise(),
+        }
+    }
+
+    pub(crate) fn prober(&self, seed: u64) -> ProberConfig {
+        let protocol = match self.game {
+            Game::Css => Protocol::A2s,
+            Game::EnemyTerritory => Protocol::Quake3,
+        };
+        ProberConfig {
+            pace: self.pace,
+            ..ProberConfig::new(protocol, seed)
+        }
+    }
+
+    pub(crate) fn farm(&self) -> FarmConfig {
+        FarmConfig {
+            protocol: match self.game {
+                Game::Css => farm::Protocol::A2s,
+                Game::EnemyTerritory => farm::Protocol::EnemyTerritory,
+            },
+            loss: self.loss,
+            noise: self.noise,
+            ..FarmConfig::default()
+        }
+    }
+}
+
+/// The probes a second of the papers' clients.
+pub fn probe_rate(params: &WorldParams, game: Game) -> f64 {
+    params.probe_rate(game)
+}
+
+/// One instance: a population seen from one place, under conditions.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// The servers as they are.
+    pub population: &'a Population,
+    /// The same servers as a client learns of them; labels may be wrong.
+    pub listed: &'a [Listed],
+    /// The client's column in the population.
+    pub client: usize,
+    /// The network.
+    pub conditions: &'a Conditions,
+}
+
+impl Scene<'_> {
+    /// The base RTT of a server, if it answers.
+    pub fn rtt(&self, server: usize) -> Option<Rtt> {
+        self.population.servers[server].rtt[self.client]
+    }
+
+    /// Whether a server answers, and nearer than the stop.
+    pub fn is_playable(&self, server: usize) -> bool {
+        self.rtt(server)
+            .is_some_and(|rtt| rtt < self.conditions.stop)
+    }
+
+    /// The playable servers, nearest first; equally near ones in list order.
+    pub fn playable(&self) -> Vec<usize> {
+        let mut playable: Vec<usize> = (0..self.population.servers.len())
+            .filter(|&server| self.is_playable(server))
+            .collect();
+        playable.sort_by_key(|&server| self.rtt(server));
+        playable
+    }
+}

@@ -1,0 +1,123 @@
+//! What a run was worth, judged by what is true in its world.
+
+use nearside_discover::planner::StopReason;
+
+use crate::record::{Probe, RunRecord};
+use crate::scene::Scene;
+
+/// The figures of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// Servers on the list.
+    pub listed: usize,
+    /// Of those, the ones that answer the client.
+    pub answering: usize,
+    /// Of those, the ones whose base RTT is below the stop.
+    pub playable: usize,
+    /// Servers probed; retries are in `datagrams`.
+    pub probes: usize,
+    /// Servers that answered.
+    pub answered: usize,
+    /// Playable servers that were probed and answered.
+    pub found: usize,
+    /// Playable servers the planner itself expects to have missed, if it can tell.
+    pub expected_missed: Option<f64>,
+    /// Servers probed until half of the playable ones were found.
+    pub probes_to_50: Option<usize>,
+    /// … nine tenths of them.
+    pub probes_to_90: Option<usize>,
+    /// … 99 % of them.
+    pub probes_to_99: Option<usize>,
+    /// … the ten nearest servers of all.
+    pub probes_to_10_best: Option<usize>,
+    /// How long it took, to the last reply or the last try given up.
+    pub seconds: f64,
+    /// Why it stopped.
+    pub stopped: StopReason,
+    /// Request datagrams, retries included.
+    pub datagrams: u64,
+    /// Bytes of those, with IP and UDP headers.
+    pub bytes_sent: u64,
+    /// Bytes of the replies, with headers.
+    pub bytes_received: u64,
+    /// Clusters formed, before splits.
+    pub clusters: usize,
+    /// Servers probed to calibrate.
+    pub calibration_probes: usize,
+}
+
+/// How many of the nearest servers a player would choose from.
+const BEST: usize = 10;
+
+impl Score {
+    /// Judges a run by the scene it took place in.
+    pub fn of(record: &RunRecord, scene: &Scene<'_>) -> Self {
+        let playable = (0..scene.population.servers.len())
+            .filter(|&server| scene.is_playable(server))
+            .count();
+        let found = Found::new(record, |probe| scene.is_playable(probe.server.index()));
+        let share = |share: f64| found.until((share * playable as f64).ceil() as usize);
+        let summary = &record.summary;
+        Self {
+            listed: scene.population.servers.len(),
+            answering: scene.population.answering(scene.client),
+            playable,
+            probes: summary.probed,
+            answered: summary.answered,
+            found: found.probed.len(),
+            expected_missed: summary.expected_missed,
+            probes_to_50: share(0.5),
+            probes_to_90: share(0.9),
+            probes_to_99: share(0.99),
+            probes_to_10_best: probes_to_best(record, scene),
+            seconds: summary.seconds,
+            stopped: summary.stopped.expect("a run on record has ended"),
+            datagrams: summary.probes_sent,
+            bytes_sent: summary.bytes_sent,
+            bytes_received: summary.bytes_received,
+            clusters: record.plan.clusters,
+            calibration_probes: record.plan.calibration_probes,
+        }
+    }
+
+    /// The share of playable servers that was found; all of them where there are none.
+    pub fn recall(&self) -> f64 {
+        match self.playable {
+            0 => 1.0,
+            playable => self.found as f64 / playable as f64,
+        }
+    }
+}
+
+/// Ties with the tenth count as well: any ten servers as near as that are "the ten best".
+fn probes_to_best(record: &RunRecord, scene: &Scene<'_>) -> Option<usize> {
+    let mut rtts: Vec<_> = scene.population.rtts(scene.client).collect();
+    rtts.sort_unstable();
+    let count = rtts.len().min(BEST);
+    let limit = *rtts.get(count.checked_sub(1)?)?;
+    let near = |probe: &Probe| {
+        let rtt = scene.rtt(probe.server.index());
+        rtt.is_some_and(|rtt| rtt <= limit)
+    };
+    Found::new(record, near).until(count)
+}
+
+/// How many servers had been probed when each of the wanted ones answered.
+struct Found {
+    probed: Vec<usize>,
+}
+
+impl Found {
+    fn new(record: &RunRecord, wanted: impl Fn(&Probe) -> bool) -> Self {
+        let answered = record.probes.iter().filter(|probe| probe.rtt.is_some());
+        Self {
+            probed: answered.filter(|p| wanted(p)).map(|p| p.probed).collect(),
+        }
+    }
+
+    /// Servers probed until `count` of the wanted ones had answered; `None` if that never came, or
+    /// if nothing was wanted.
+    fn until(&self, count: usize) -> Option<usize> {
+        self.probed.get(count.checked_sub(1)?).copied()
+    }
+}

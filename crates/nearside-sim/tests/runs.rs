@@ -1,0 +1,166 @@
+//! What holds for every run, whatever the world, the method and the seed.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::HashSet;
+
+use nearside_sim::compare::{Comparison, Row};
+use nearside_sim::{Conditions, Method, Scene, Score, Unwatched, World, run, with_threads};
+use nearside_types::Rtt;
+use nearside_world::{Fraction, Game, Population, WorldParams, generate};
+use proptest::prelude::*;
+
+fn methods() -> Vec<Method> {
+    Method::names().map(|name| name.parse().unwrap()).collect()
+}
+
+fn small_world(answering: usize, seed: u64) -> Population {
+    let params = WorldParams::builtin();
+    generate(&params, Game::Css, Some(answering), seed)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn no_method_probes_more_than_conventional_nor_any_server_twice(
+        answering in 1usize..400,
+        seed in 0u64..20,
+        client in 0usize..7,
+        stop in 20u32..400,
+    ) {
+        let population = small_world(answering, seed);
+        let conditions = Conditions {
+            stop: Rtt::from_micros(stop * 1000),
+            ..Conditions::published(Game::Css)
+        };
+        let listed = population.listed();
+        let scene = Scene { population: &population, listed: &listed, client, conditions: &conditions };
+        let full = run(&scene, &Method::CONVENTIONAL, seed).summary;
+        prop_assert_eq!(full.probed, listed.len());
+        for method in methods() {
+            let record = run(&scene, &method, seed);
+            prop_assert!(record.summary.probed <= full.probed, "{method}");
+            prop_assert!(record.summary.probes_sent <= full.probes_sent, "{method}");
+            let servers: HashSet<_> = record.probes.iter().map(|probe| probe.server).collect();
+            prop_assert_eq!(servers.len(), record.probes.len(), "{} probed one twice", method);
+            prop_assert_eq!(servers.len(), record.summary.probed, "{}", method);
+            let answered = record.probes.iter().filter(|probe| probe.rtt.is_some()).count();
+            prop_assert_eq!(answered, record.summary.answered, "{}", method);
+        }
+    }
+
+    #[test]
+    fn where_all_answer_one_datagram_finds_a_server(seed in 0u64..20, client in 0usize..7) {
+        let mut population = small_world(200, seed);
+        population.servers.retain(|server| server.rtt[client].is_some());
+        let conditions = Conditions::published(Game::Css);
+        let listed = population.listed();
+        let scene = Scene { population: &population, listed: &listed, client, conditions: &conditions };
+        for method in methods() {
+            let score = Score::of(&run(&scene, &method, seed), &scene);
+            prop_assert_eq!(score.datagrams, score.probes as u64, "{}", method);
+            prop_assert_eq!(score.answered, score.probes, "{}", method);
+        }
+    }
+}
+
+#[test]
+fn the_oracle_probes_what_is_playable_nearest_first_and_nothing_else() {
+    let population = small_world(500, 3);
+    let conditions = Conditions::published(Game::Css);
+    let listed = population.listed();
+    for client in 0..population.clients.len() {
+        let scene = Scene {
+            population: &population,
+            listed: &listed,
+            client,
+            conditions: &conditions,
+        };
+        let score = Score::of(&run(&scene, &Method::Oracle, 3), &scene);
+        assert!(score.playable > 0);
+        assert_eq!(
+            (score.probes, score.found),
+            (score.playable, score.playable)
+        );
+        assert_eq!(score.recall(), 1.0);
+        let to_half = score.probes_to_50.unwrap();
+        assert!(to_half <= score.playable, "{to_half}");
+    }
+}
+
+#[test]
+fn conventional_discovery_finds_everything_that_is_playable() {
+    let population = small_world(500, 4);
+    let conditions = Conditions::published(Game::Css);
+    let listed = population.listed();
+    let scene = Scene {
+        population: &population,
+        listed: &listed,
+        client: population.client("JP").unwrap(),
+        conditions: &conditions,
+    };
+    let score = Score::of(&run(&scene, &Method::CONVENTIONAL, 4), &scene);
+    assert_eq!(score.found, score.playable);
+    assert_eq!(score.answered, 500);
+    let order = [
+        score.probes_to_50,
+        score.probes_to_90,
+        score.probes_to_99,
+        Some(score.probes),
+    ];
+    assert!(order.is_sorted() && order[0].is_some(), "{order:?}");
+}
+
+fn comparison(seeds: &str, wrong_labels: f64) -> Comparison {
+    Comparison {
+        world: World::Generated {
+            params: Box::new(WorldParams::builtin()),
+            game: Game::Css,
+            answering: Some(400),
+        },
+        clients: vec!["AU".to_owned(), "DE".to_owned()],
+        methods: methods(),
+        seeds: seeds.parse().unwrap(),
+        conditions: Conditions {
+            loss: 0.05.try_into().unwrap(),
+            ..Conditions::published(Game::Css)
+        },
+        wrong_labels: Fraction::try_from(wrong_labels).unwrap(),
+    }
+}
+
+#[test]
+fn rows_are_the_same_at_any_number_of_threads() {
+    let rows = |threads| -> Vec<Row> {
+        let comparison = comparison("0-3", 0.1);
+        with_threads(threads, || comparison.run(&Unwatched).unwrap()).unwrap()
+    };
+    let one = rows(1);
+    assert_eq!(one, rows(2));
+    assert_eq!(one.len(), 2 * methods().len() * 4);
+    let places: Vec<_> = one.iter().map(|row| (&row.client, row.seed)).collect();
+    assert_eq!(places[0], (&"AU".to_owned(), 0));
+    assert_eq!(places[3], (&"AU".to_owned(), 3));
+}
+
+#[test]
+fn wrong_labels_move_the_country_planner_and_leave_the_list_order_alone() {
+    let row = |wrong, planner: &str| {
+        let rows = comparison("2", wrong).run(&Unwatched).unwrap();
+        rows.into_iter().find(|row| row.planner == planner).unwrap()
+    };
+    assert_eq!(row(0.0, "conventional"), row(0.4, "conventional"));
+    assert_ne!(row(0.0, "country"), row(0.4, "country"));
+}
+
+#[test]
+fn an_unknown_client_is_answered_with_the_choices() {
+    let mut comparison = comparison("1", 0.0);
+    comparison.clients.push("MARS".to_owned());
+    let message = comparison.run(&Unwatched).unwrap_err().to_string();
+    assert!(
+        message.contains("`MARS`") && message.contains("AU, CH, DE"),
+        "{message}"
+    );
+}
