@@ -1,7 +1,10 @@
 //! The few distributions the worlds draw from, over a generator that the caller seeded.
 
+use std::hash::{BuildHasherDefault, Hasher};
+use std::net::IpAddr;
 use std::time::Duration;
 
+use nearside_types::ServerAddr;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -11,16 +14,63 @@ use crate::fraction::Fraction;
 /// A generator for one purpose: worlds draw structure, clients and exchanges from separate streams
 /// of one seed, so that adding a client does not move any server.
 pub(crate) fn stream(seed: u64, purpose: &str) -> ChaCha8Rng {
+    numbered_stream(seed, fingerprint(purpose.as_bytes()))
+}
+
+/// The same for the `number`-th time that something happens at one server.
+pub(crate) fn server_stream(
+    seed: u64,
+    purpose: &str,
+    server: ServerAddr,
+    number: u32,
+) -> ChaCha8Rng {
+    let mut hash = Fingerprint::default();
+    hash.write(purpose.as_bytes());
+    match server.ip() {
+        IpAddr::V4(ip) => hash.write(&ip.octets()),
+        IpAddr::V6(ip) => hash.write(&ip.octets()),
+    }
+    hash.write(&server.port().to_be_bytes());
+    hash.write(&number.to_be_bytes());
+    numbered_stream(seed, hash.finish())
+}
+
+fn numbered_stream(seed: u64, number: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(fingerprint(purpose.as_bytes()));
+    rng.set_stream(number);
     rng
 }
 
-/// FNV-1a, 64 bits: a fixed, portable hash (the standard library's may change between versions).
+/// The [`Fingerprint`] of some bytes.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let mut hash = Fingerprint::default();
+    hash.write(bytes);
+    hash.finish()
+}
+
+/// FNV-1a, 64 bits: a fixed, portable hash (the standard library's may change between versions).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fingerprint(u64);
+
+/// For maps whose keys the world chose itself, so that nobody can make them collide.
+pub(crate) type OwnKeys = BuildHasherDefault<Fingerprint>;
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fingerprint {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// Uniform in (0, 1]: never 0, so that its logarithm is finite.

@@ -21,7 +21,7 @@ use rand_chacha::ChaCha8Rng;
 pub use config::{ChallengePolicy, FarmConfig, Protocol, RateLimits};
 use limits::Limits;
 
-use crate::chance::{exponential, stream};
+use crate::chance::{OwnKeys, exponential, server_stream};
 use crate::fraction::Fraction;
 use crate::population::Population;
 
@@ -89,7 +89,7 @@ pub struct FarmStats {
 #[derive(Debug)]
 pub struct Farm {
     config: FarmConfig,
-    servers: HashMap<ServerAddr, ServerState>,
+    servers: HashMap<ServerAddr, ServerState, OwnKeys>,
     limits: Limits,
     seed: u64,
     stats: FarmStats,
@@ -232,7 +232,7 @@ const DUPLICATE_LAG_MEAN: Duration = Duration::from_millis(10);
 impl Luck {
     fn new(seed: u64, server: ServerAddr, number: u32, base: Rtt) -> Self {
         Self {
-            rng: stream(seed, &format!("exchange {server} {number}")),
+            rng: server_stream(seed, "exchange", server, number),
             base: base.as_duration(),
         }
     }

@@ -1,13 +1,16 @@
 //! The parameters of a generated world, and the built-in ones (`scenarios/hub.toml`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use nearside_discover::prober::Protocol;
 use nearside_types::Country;
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::chance::ProbeNoise;
+use crate::farm::{self, FarmConfig};
 use crate::fraction::Fraction;
 
 mod check;
@@ -42,6 +45,14 @@ impl Game {
         match self {
             Self::Css => 27015,
             Self::EnemyTerritory => 27960,
+        }
+    }
+
+    /// What its servers speak, to a prober.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            Self::Css => Protocol::A2s,
+            Self::EnemyTerritory => Protocol::Quake3,
         }
     }
 }
@@ -166,7 +177,7 @@ pub enum ParamsError {
 impl WorldParams {
     /// The parameters of `scenarios/hub.toml`: a 2007-like Internet.
     pub fn builtin() -> Self {
-        Self::from_toml("").expect("the built-in parameters are tested")
+        builtin().clone()
     }
 
     /// Reads parameters from TOML. What the text does not say is taken from the built-in
@@ -199,6 +210,18 @@ impl WorldParams {
         }
     }
 
+    /// How servers of the game and the paths to them behave in this world.
+    pub fn farm(&self, game: Game) -> FarmConfig {
+        FarmConfig {
+            protocol: match game {
+                Game::Css => farm::Protocol::A2s,
+                Game::EnemyTerritory => farm::Protocol::EnemyTerritory,
+            },
+            noise: self.probe_noise(),
+            ..FarmConfig::default()
+        }
+    }
+
     /// How many servers of the game answer when nobody says otherwise.
     pub const fn answering(&self, game: Game) -> usize {
         match game {
@@ -223,6 +246,13 @@ impl WorldParams {
             .find(|registry| registry.countries.contains(&country))
             .unwrap_or(&self.registries[0])
     }
+}
+
+/// The built-in parameters, read once.
+pub(crate) fn builtin() -> &'static WorldParams {
+    static PARAMS: LazyLock<WorldParams> =
+        LazyLock::new(|| WorldParams::from_toml("").expect("the built-in parameters are tested"));
+    &PARAMS
 }
 
 /// `own` on top of `base`: sections merge key by key, except those replaced whole.

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use nearside_discover::planner::{PlannerConfig, PlannerKind, StopReason};
-use nearside_discover::prober::{Prober, ProberConfig, Protocol};
+use nearside_discover::prober::Prober;
 use nearside_types::Rtt;
-use nearside_world::farm::{Farm, FarmConfig, FarmServer};
-use nearside_world::virtual_time::discover;
+use nearside_world::farm::FarmConfig;
+use nearside_world::virtual_time::{Run, UnknownClient};
 use nearside_world::{Game, Population, ProbeNoise, WorldParams, generate};
 
 fn run(
@@ -16,18 +16,12 @@ fn run(
     seed: u64,
     config: FarmConfig,
 ) -> Prober {
-    let client = population.client(place).unwrap();
-    let servers = FarmServer::seen_from(population, client);
-    let mut farm = Farm::new(config, servers, seed);
-    let prober = ProberConfig::new(Protocol::A2s, seed);
     let planner = PlannerConfig::published(kind);
-    discover(
-        prober,
-        &planner,
-        &population.listed(),
-        &mut farm,
-        |_, _, _| {},
-    )
+    let run = Run {
+        farm: config,
+        ..Run::new(population, place, Game::Css, planner, seed)
+    };
+    run.discover(|_, _, _| {}).unwrap()
 }
 
 #[test]
@@ -116,4 +110,31 @@ fn loss_costs_retries_but_few_servers() {
     let summary = run(&population, "DE", PlannerKind::Conventional, 5, config).summary();
     // 0.05³ of 3,000 servers is 0.4; more than 5 would be a one-in-a-million accident.
     assert!(summary.answered >= 2995, "{} answered", summary.answered);
+}
+
+#[test]
+fn an_unknown_client_is_refused_with_the_known_ones() {
+    let population = generate(&WorldParams::builtin(), Game::Css, Some(10), 5);
+    let planner = PlannerConfig::published(PlannerKind::As);
+    let run = Run::new(&population, "MARS", Game::Css, planner, 1);
+    let error = run.discover(|_, _, _| {}).unwrap_err();
+    let UnknownClient { client, known } = &error;
+    assert_eq!((client.as_str(), known), ("MARS", &population.clients));
+    assert!(error.to_string().contains("AU, CH, DE"), "{error}");
+}
+
+#[test]
+fn enemy_territory_is_probed_in_its_own_protocol_at_its_own_pace() {
+    let population = generate(&WorldParams::builtin(), Game::EnemyTerritory, Some(400), 5);
+    let planner = PlannerConfig::published(PlannerKind::Conventional);
+    let run = Run::new(&population, "CH", Game::EnemyTerritory, planner, 1);
+    let summary = run.discover(|_, _, _| {}).unwrap().summary();
+    assert_eq!(summary.answered, 400);
+    // The silent ones are waited for three times a second at the end.
+    let sending = summary.probes_sent as f64 / 40.0;
+    assert!(
+        (sending - 1.0..sending + 4.0).contains(&summary.seconds),
+        "{sending} s of sending in {} s",
+        summary.seconds
+    );
 }

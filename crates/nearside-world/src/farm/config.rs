@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chance::ProbeNoise;
 use crate::fraction::Fraction;
-use crate::params::WorldParams;
+use crate::params::builtin;
 
 /// How the servers of a farm behave. The default is a fair day in 2007: noise and spikes as in the
 /// hub world, no loss, rate limits on, INFO answered at once.
@@ -38,7 +38,7 @@ impl Default for FarmConfig {
             challenge: ChallengePolicy::Classic,
             rate_limits: RateLimits::Real,
             compress_splits: false,
-            noise: WorldParams::builtin().probe_noise(),
+            noise: builtin().probe_noise(),
         }
     }
 }

@@ -7,7 +7,7 @@ use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
 
 use super::config::Protocol;
-use crate::chance::stream;
+use crate::chance::server_stream;
 
 /// What a server says of itself in every protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct PersonaPlayer {
 
 impl Persona {
     pub(super) fn of(addr: ServerAddr, protocol: Protocol, seed: u64) -> Self {
-        let mut rng = stream(seed, &format!("persona {addr}"));
+        let mut rng = server_stream(seed, "persona", addr, 0);
         let maps: &[&str] = match protocol {
             Protocol::A2s => &CSS_MAPS,
             Protocol::EnemyTerritory => &ET_MAPS,
@@ -60,7 +60,7 @@ impl Persona {
 
     /// The players, bots last and with ping 0.
     pub(super) fn players(&self, addr: ServerAddr, seed: u64) -> Vec<PersonaPlayer> {
-        let mut rng = stream(seed, &format!("players {addr}"));
+        let mut rng = server_stream(seed, "players", addr, 0);
         let humans = self.players - self.bots;
         (0..self.players)
             .map(|index| draw_player(index >= humans, &mut rng))
