@@ -2,7 +2,7 @@
 
 use crate::escape::slug;
 use crate::model::{Figure, Report, Table};
-use crate::{csv, json};
+use crate::{csv, json, svg};
 
 /// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,14 +13,17 @@ pub struct File {
     pub contents: String,
 }
 
-/// `NAME.json` with everything, and for each table and figure `NAME-PART.csv`.
+/// `NAME.json` with everything, for each table and figure `NAME-PART.csv`, and for each figure
+/// `NAME-PART.svg`.
 pub fn of(report: &Report) -> Vec<File> {
     let whole = File {
         name: format!("{}.json", slug(&report.name)),
         contents: json::render(report),
     };
     let tables = report.tables().map(|table| sheet(report, table));
-    let figures = report.figures().map(|figure| data(report, figure));
+    let figures = report
+        .figures()
+        .flat_map(|figure| [data(report, figure), picture(report, figure)]);
     std::iter::once(whole)
         .chain(tables)
         .chain(figures)
@@ -41,7 +44,14 @@ fn data(report: &Report, figure: &Figure) -> File {
     }
 }
 
-fn part_name(report: &Report, part: &str, ending: &str) -> String {
+fn picture(report: &Report, figure: &Figure) -> File {
+    File {
+        name: part_name(report, &figure.name, "svg"),
+        contents: svg::render(figure),
+    }
+}
+
+pub(crate) fn part_name(report: &Report, part: &str, ending: &str) -> String {
     format!("{}-{}.{ending}", slug(&report.name), slug(part))
 }
 
@@ -61,6 +71,7 @@ mod tests {
             "armitage-as.json",
             "armitage-as-table2.csv",
             "armitage-as-figure-5.csv",
+            "armitage-as-figure-5.svg",
         ];
         assert_eq!(names, expected);
     }

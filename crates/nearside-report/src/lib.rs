@@ -4,6 +4,8 @@
 //! - [`text`]: tables for a terminal.
 //! - [`csv`]: one file for each table, and the data of each figure.
 //! - [`json`]: everything, for scripts.
+//! - [`mod@svg`]: figures as pictures.
+//! - [`html`]: one page with many reports.
 //! - [`files`]: all of these with their file names.
 //!
 //! All faces show the same numbers under the same names, and the same report gives the same bytes.
@@ -11,12 +13,16 @@
 pub mod csv;
 mod escape;
 pub mod files;
+pub mod html;
 pub mod json;
+mod markup;
 mod model;
 mod numbers;
+pub mod svg;
 pub mod text;
+mod words;
 
 pub use model::{
-    Axis, Better, Cell, Chart, Column, Evidence, Figure, Heat, Layer, Part, Plot, Point, Report,
-    Scale, Shape, Span, Spread, Table,
+    Axis, Better, Cell, Chapter, Chart, Column, Data, Evidence, Figure, Heat, Layer, Page, Part,
+    Plot, Point, Report, Scale, Shape, Span, Spread, Table,
 };

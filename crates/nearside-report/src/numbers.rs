@@ -1,6 +1,6 @@
 //! Numbers as people read them: thousands apart, as many decimals as mean something.
 
-use crate::model::{Cell, Spread};
+use crate::model::{Cell, Spread, Table};
 
 /// What stands where nothing is known.
 pub(crate) const MISSING: &str = "–";
@@ -9,7 +9,7 @@ pub(crate) const MISSING: &str = "–";
 pub(crate) fn shown(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) => text.clone(),
-        Cell::Count(count) => thousands(&count.to_string()),
+        Cell::Count(number) => count(*number),
         Cell::Number { value, decimals } => fixed(*value, *decimals),
         Cell::Spread(spread) => shown_spread(*spread),
         Cell::Missing => MISSING.to_owned(),
@@ -20,6 +20,15 @@ fn shown_spread(spread: Spread) -> String {
     let [mean, deviation, worst] =
         [spread.mean, spread.deviation, spread.worst].map(|value| fixed(value, spread.decimals));
     format!("{mean} ± {deviation} ({worst})")
+}
+
+/// What the three numbers of a spread are, for below a table.
+pub(crate) const SPREAD_NOTE: &str = "mean ± standard deviation over seeds (worst seed)";
+
+/// Whether [`SPREAD_NOTE`] has something to explain.
+pub(crate) fn has_spread(table: &Table) -> bool {
+    let mut cells = table.rows().iter().flatten();
+    cells.any(|cell| matches!(cell, Cell::Spread(_)))
 }
 
 /// `value` with this many decimals; what is no number is missing.
@@ -43,6 +52,28 @@ pub(crate) fn fixed(value: f64, decimals: u8) -> String {
 }
 
 /// `27640` as `27,640`.
+pub(crate) fn count(number: u64) -> String {
+    thousands(&number.to_string())
+}
+
+/// About four digits, as one would say the number aloud.
+pub(crate) fn brief(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-3..1e15).contains(&size) && value.is_finite() {
+        return format!("{value:.3e}").replace('-', "−");
+    }
+    let before = if size < 1.0 {
+        1
+    } else {
+        size.log10() as i32 + 1
+    };
+    let text = fixed(value, (4 - before).clamp(0, 4) as u8);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 fn thousands(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -72,6 +103,16 @@ mod tests {
         assert_eq!(fixed(f64::NAN, 1), "–");
         assert_eq!(fixed(f64::NEG_INFINITY, 1), "−∞");
         assert_eq!(fixed(2.5e300, 1), "2.5e300");
+    }
+
+    #[test]
+    fn said_aloud_a_number_has_about_four_digits() {
+        assert_eq!(brief(35.52), "35.52");
+        assert_eq!(brief(180.0), "180");
+        assert_eq!(brief(27_640.4), "27,640");
+        assert_eq!(brief(0.0), "0");
+        assert_eq!(brief(-1e-9), "−1.000e−9");
+        assert_eq!(brief(f64::NAN), "–");
     }
 
     #[test]

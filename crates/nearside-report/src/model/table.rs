@@ -142,6 +142,11 @@ impl Table {
         &self.rows
     }
 
+    /// Whether the column at `place` has words, which stand at the left; numbers stand at the right.
+    pub(crate) fn is_text(&self, place: usize) -> bool {
+        self.cells(place).any(|cell| matches!(cell, Cell::Text(_)))
+    }
+
     /// The cells of the column at `place`, from top to bottom.
     pub(crate) fn cells(&self, place: usize) -> impl Iterator<Item = &Cell> {
         self.rows.iter().filter_map(move |row| row.get(place))

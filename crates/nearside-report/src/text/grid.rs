@@ -92,10 +92,12 @@ fn shown(cell: &Cell) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Numbers stand at the right; a column is one of text if any of its cells is.
 fn side(table: &Table, place: usize) -> Side {
-    let is_text = table.cells(place).any(|cell| matches!(cell, Cell::Text(_)));
-    if is_text { Side::Left } else { Side::Right }
+    if table.is_text(place) {
+        Side::Left
+    } else {
+        Side::Right
+    }
 }
 
 /// Takes width from the widest column of text until the table fits or none is left to take from.

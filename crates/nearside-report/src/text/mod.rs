@@ -4,7 +4,9 @@ mod grid;
 mod wrap;
 
 use crate::escape;
-use crate::model::{Cell, Figure, Part, Report, Table};
+use crate::model::{Figure, Part, Report, Table};
+use crate::numbers;
+use crate::words::paragraphs;
 use wrap::{columns, wrapped};
 
 /// The whole report, no line wider than `width` columns unless a single word or number is.
@@ -43,32 +45,23 @@ fn field(name: &str, value: &str) -> Option<String> {
 
 /// Paragraphs apart, items of lists below each other.
 fn words(text: &str, width: usize) -> Vec<String> {
-    let text = escape::clean(text);
-    let mut lines = Vec::new();
-    for paragraph in text.split("\n\n").filter(|text| !text.trim().is_empty()) {
-        if !lines.is_empty() {
-            lines.push(String::new());
-        }
-        for block in wrap::blocks(paragraph) {
+    let paragraphs = paragraphs(&escape::clean(text)).into_iter().map(|blocks| {
+        let lines = blocks.iter().flat_map(|block| {
             let indent = if block.starts_with("- ") { "  " } else { "" };
-            lines.extend(wrap::hanging(&block, width, indent));
-        }
-    }
-    lines
+            wrap::hanging(block, width, indent)
+        });
+        lines.collect::<Vec<_>>()
+    });
+    paragraphs.collect::<Vec<_>>().join(&String::new())
 }
 
 fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let mut lines = wrapped(&escape::clean(table.caption()), width);
     lines.extend(grid::lines(table, width));
-    if has_spread(table) {
-        lines.push("mean ± standard deviation over seeds (worst seed)".to_owned());
+    if numbers::has_spread(table) {
+        lines.push(numbers::SPREAD_NOTE.to_owned());
     }
     lines
-}
-
-fn has_spread(table: &Table) -> bool {
-    let mut cells = table.rows().iter().flatten();
-    cells.any(|cell| matches!(cell, Cell::Spread(_)))
 }
 
 /// A terminal cannot show it; SVG, CSV and the page do.
@@ -95,7 +88,7 @@ fn joined(lines: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Better, Column};
+    use crate::model::{Better, Cell, Column};
 
     fn table2() -> Table {
         Table::new("table2", "Calibration and auto-stop.")

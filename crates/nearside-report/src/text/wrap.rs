@@ -28,21 +28,6 @@ pub(super) fn hanging(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
-/// The lines of a paragraph joined, except that each item of a list begins a new block.
-pub(crate) fn blocks(paragraph: &str) -> Vec<String> {
-    let mut blocks: Vec<String> = Vec::new();
-    for line in paragraph.lines().map(str::trim) {
-        match blocks.last_mut() {
-            Some(block) if !line.starts_with("- ") => {
-                block.push(' ');
-                block.push_str(line);
-            }
-            _ => blocks.push(line.to_owned()),
-        }
-    }
-    blocks
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,11 +38,5 @@ mod tests {
         assert_eq!(wrapped("unbreakable it is", 5), ["unbreakable", "it is"]);
         assert_eq!(hanging("- one two", 5, "  "), ["- one", "  two"]);
         assert!(wrapped(" ", 5).is_empty());
-    }
-
-    #[test]
-    fn items_of_a_list_are_blocks() {
-        let found = blocks("as follows:\n- one\n  more\n- two");
-        assert_eq!(found, ["as follows:", "- one more", "- two"]);
     }
 }

@@ -1,0 +1,120 @@
+//! Tables and figures as elements of the page.
+
+use super::words::with_code;
+use crate::files;
+use crate::markup::Element;
+use crate::model::{Cell, Column, Evidence, Figure, Report, Table};
+use crate::numbers;
+use crate::svg;
+
+/// Where a part is.
+pub(super) struct Place<'a> {
+    /// Its anchor.
+    pub(super) id: String,
+    /// The report whose files lie beside the page, if they do.
+    pub(super) report: Option<&'a Report>,
+}
+
+impl Place<'_> {
+    fn links(&self, part: &str, endings: &[&'static str]) -> Vec<Element> {
+        let Some(report) = self.report else {
+            return Vec::new();
+        };
+        let link = |ending: &&str| {
+            let file = files::part_name(report, part, ending);
+            let name = ending.to_ascii_uppercase();
+            Element::of_text("a", name).class("file").with("href", file)
+        };
+        endings.iter().map(link).collect()
+    }
+}
+
+/// In a box of its own that scrolls, since a table does not get narrower than its numbers.
+pub(super) fn table(table: &Table, place: &Place<'_>) -> Element {
+    let links = place.links(table.name(), &["csv"]);
+    let caption = with_code("caption", table.caption()).children(links);
+    let headings = table
+        .columns()
+        .iter()
+        .enumerate()
+        .map(|(at, column)| heading(table, at, column));
+    let rows = table.rows().iter().map(|cells| row(table, cells));
+    let grid = Element::new("table")
+        .child(caption)
+        .child(Element::new("thead").child(Element::new("tr").children(headings)))
+        .child(Element::new("tbody").children(rows));
+    let note = numbers::has_spread(table).then(|| Element::of_text("p", numbers::SPREAD_NOTE));
+    let label = if table.caption().is_empty() {
+        table.name()
+    } else {
+        table.caption()
+    };
+    Element::new("div")
+        .class("table")
+        .with("id", &place.id)
+        .child(
+            Element::new("div")
+                .class("scroll")
+                .with("role", "region")
+                .with("tabindex", 0)
+                .with("aria-label", label)
+                .child(grid),
+        )
+        .children(note.map(|note| note.class("note")))
+}
+
+fn heading(table: &Table, place: usize, column: &Column) -> Element {
+    let unit = column.unit.as_ref();
+    let unit = unit.map(|unit| Element::of_text("span", unit).class("unit"));
+    let heading = Element::new("th").with("scope", "col");
+    let heading = if table.is_text(place) {
+        heading
+    } else {
+        heading.class("n")
+    };
+    heading
+        .text(&column.heading)
+        .children(unit.into_iter().chain(column.evidence.map(badge)))
+}
+
+fn row(table: &Table, cells: &[Cell]) -> Element {
+    let cells = cells
+        .iter()
+        .enumerate()
+        .map(|(place, content)| cell(table, place, content));
+    Element::new("tr").children(cells)
+}
+
+/// The first cell of a row names the row.
+fn cell(table: &Table, place: usize, content: &Cell) -> Element {
+    let element = match place {
+        0 => Element::new("th").with("scope", "row"),
+        _ => Element::new("td"),
+    };
+    let element = if table.is_text(place) {
+        element
+    } else {
+        element.class("n")
+    };
+    element.text(numbers::shown(content))
+}
+
+/// The picture and below it what it shows.
+pub(super) fn figure(figure: &Figure, place: &Place<'_>) -> Element {
+    let caption = with_code("figcaption", &figure.caption)
+        .children(figure.evidence.map(badge))
+        .children(place.links(&figure.name, &["svg", "csv"]));
+    Element::new("figure")
+        .with("id", &place.id)
+        .child(svg::element(figure, &place.id, None))
+        .child(caption)
+}
+
+fn badge(evidence: Evidence) -> Element {
+    let class = match evidence {
+        Evidence::Published => "badge published",
+        Evidence::Fitted => "badge fitted",
+        Evidence::NotFitted => "badge free",
+    };
+    Element::of_text("span", evidence.words()).class(class)
+}
