@@ -17,14 +17,12 @@ mod run;
 mod scene;
 mod score;
 mod seeds;
-mod spread;
 
 pub use batch::{NoThreads, Progress, Unwatched, with_threads};
 pub use labels::mislabel;
 pub use method::{Method, UnknownMethod};
 pub use record::{Phase, Probe, RunRecord};
 pub use run::run;
-pub use scene::{Conditions, Scene, UnknownClient, World, probe_rate};
+pub use scene::{Conditions, Scene, UnknownClient, World};
 pub use score::Score;
 pub use seeds::{ParseSeedsError, Seeds};
-pub use spread::{Better, Spread};

@@ -45,19 +45,21 @@ impl World {
         }
     }
 
-    /// Refuses a place that the world does not have.
+    /// A place by its name, however it is spelled in capitals.
     ///
     /// # Errors
-    /// With the places it has.
-    pub fn check_client(&self, name: &str) -> Result<(), UnknownClient> {
+    /// If the world does not have it, with those it has.
+    pub fn client(&self, name: &str) -> Result<String, UnknownClient> {
         let clients = self.clients();
-        match clients.contains(&name) {
-            true => Ok(()),
-            false => Err(UnknownClient {
+        let found = clients
+            .iter()
+            .find(|client| client.eq_ignore_ascii_case(name));
+        found
+            .map(|&client| client.to_owned())
+            .ok_or_else(|| UnknownClient {
                 name: name.to_owned(),
                 choices: clients.join(", "),
-            }),
-        }
+            })
     }
 }
 
@@ -88,10 +90,22 @@ impl Conditions {
     /// As the papers had them: 200 ms, the rate of the game's clients, the noise of the hub world
     /// and no loss but that of silent servers.
     pub fn published(game: Game) -> Self {
-        let params = WorldParams::builtin();
+        Self::with_params(&WorldParams::builtin(), game)
+    }
+
+    /// The same with the noise and rate of a generated world; of a recorded one only base RTTs are
+    /// known, so it has those of the hub world.
+    pub fn of_world(world: &World, game: Game) -> Self {
+        match world {
+            World::Generated { params, .. } => Self::with_params(params, game),
+            World::Recorded(_) => Self::published(game),
+        }
+    }
+
+    fn with_params(params: &WorldParams, game: Game) -> Self {
         Self {
             game,
-            pace: Pace::PerSecond(probe_rate(&params, game)),
+            pace: Pace::PerSecond(params.probe_rate(game)),
             stop: Rtt::from_micros(200_000),
             loss: Fraction::ZERO,
             noise: params.probe_noise(),
@@ -120,11 +134,6 @@ impl Conditions {
             ..FarmConfig::default()
         }
     }
-}
-
-/// The probes a second of the papers' clients.
-pub fn probe_rate(params: &WorldParams, game: Game) -> f64 {
-    params.probe_rate(game)
 }
 
 /// One instance: a population seen from one place, under conditions.

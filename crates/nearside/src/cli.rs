@@ -8,6 +8,7 @@ use nearside_discover::planner::PlannerKind;
 use nearside_discover::prober::Pace;
 use nearside_types::{Asn, Country, ServerAddr};
 
+use crate::commands::sim::SimArgs;
 use crate::faces::{Format, Pattern, SortKey};
 use crate::games::{GAMES, Game};
 use crate::lab::MasterPorts;
@@ -48,6 +49,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Measure nearside beside other programs in one run
     Bench(BenchArgs),
+    /// Experiments in virtual Internets: planners side by side
+    Sim(SimArgs),
 }
 
 /// List servers, near ones first, and stop when the rest is too far.
@@ -404,7 +407,7 @@ fn game_help() -> String {
     )
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     text.parse::<f64>()
         .ok()
         .filter(|number| *number > 0.0 && number.is_finite())
@@ -427,14 +430,14 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// How many servers a lab may have; it folds them onto one machine.
-fn lab_size(text: &str) -> Result<usize, String> {
+pub(crate) fn lab_size(text: &str) -> Result<usize, String> {
     at_least_one(text)
         .ok()
         .filter(|&servers| servers <= 1_000_000)
         .ok_or_else(|| "write a whole number from 1 to 1000000".to_owned())
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse::<usize>()
         .ok()
         .filter(|&number| number > 0)

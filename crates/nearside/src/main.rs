@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Command::Query(args) => commands::query::run(args),
         Command::Lab(args) => commands::lab::run(args),
         Command::Replay(args) => commands::replay::run(args),
+        Command::Sim(args) => commands::sim::run(args),
         Command::Bench(args) => match &args.what {
             BenchCommand::Browse(args) => commands::bench::run(args),
         },

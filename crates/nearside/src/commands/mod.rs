@@ -5,6 +5,7 @@ pub mod browse;
 pub mod lab;
 pub mod query;
 pub mod replay;
+pub mod sim;
 
 use std::fs::File;
 use std::path::Path;

@@ -1,0 +1,88 @@
+//! The flags of `nearside sim`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use nearside_discover::prober::Pace;
+use nearside_sim::{Method, Seeds};
+
+use crate::faces::Format;
+
+/// Experiments in virtual Internets.
+#[derive(Debug, Args)]
+pub struct SimArgs {
+    /// What to simulate.
+    #[command(subcommand)]
+    pub what: SimCommand,
+}
+
+/// What can be simulated.
+#[derive(Debug, Subcommand)]
+pub enum SimCommand {
+    /// Discover the same servers by several planners and score them: probes, time, recall
+    Compare(CompareArgs),
+}
+
+/// Discover the same servers by several planners and score them.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nearside sim compare --planner as,country,oracle --client AU,JP --seeds 0-3
+  nearside sim compare --population world.csv.gz --planner as --format csv
+  nearside sim compare --planner country --client AU --seeds 0-19 --wrong-labels 0.05 --loss 0.02
+
+Every planner meets the same servers, luck and labels. docs/sim.md says what the fields mean.
+
+Exit codes: 0 done; 2 bad usage or bad file, with the line.")]
+pub struct CompareArgs {
+    /// Who competes: conventional, steam, as, country, country-only, oracle; several with commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "conventional,as,country,oracle", long_help = planner_help())]
+    pub planner: Vec<Method>,
+    /// A population file (CSV, also .gz): addr,port,asn,country,rtt_ms:CLIENT…
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["world", "servers"])]
+    pub population: Option<PathBuf>,
+    /// A generated world: hub, or a file of parameters (TOML); a new one for every seed
+    #[arg(long, value_name = "WORLD", default_value = "hub")]
+    pub world: String,
+    /// Servers of a generated world that answer [default: as the world says]
+    #[arg(long, value_name = "N", value_parser = crate::cli::lab_size)]
+    pub servers: Option<usize>,
+    /// From where: a client of the population or world; several with commas [default: all]
+    #[arg(long, value_name = "PLACE", value_delimiter = ',')]
+    pub client: Vec<String>,
+    /// Seeds and ranges of seeds: 7, 0-19, 0-3,1000-1015
+    #[arg(long, value_name = "SEEDS", default_value = "0-3")]
+    pub seeds: Seeds,
+    /// Servers nearer than this are playable; planners stop when what is left is farther
+    #[arg(long, value_name = "MS", default_value_t = 200.0, value_parser = crate::cli::positive)]
+    pub stop: f64,
+    /// Probes a second, or a preset as in browse --pace [default: as the game's clients, 140 or 40]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<Pace>,
+    /// css or et: what the servers speak, and whose servers a generated world has
+    #[arg(long, value_name = "NAME", default_value = "css", value_parser = ["css", "et"])]
+    pub game: String,
+    /// Share of exchanges that are lost, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub loss: f64,
+    /// Share of /16s whose country label is wrong, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub wrong_labels: f64,
+    /// Every probe takes exactly its path's RTT
+    #[arg(long)]
+    pub no_noise: bool,
+    /// table, json, ndjson or csv
+    #[arg(long, value_name = "FORM", default_value_t = Format::Table)]
+    pub format: Format,
+    /// Threads to use [default: one for each core]; the results are the same
+    #[arg(long, value_name = "N", value_parser = crate::cli::at_least_one)]
+    pub threads: Option<usize>,
+}
+
+fn planner_help() -> String {
+    let names: Vec<&str> = Method::names().collect();
+    format!(
+        "Who competes; several with commas: {}.\n\nThe oracle knows every RTT beforehand and probes \
+         the playable servers, nearest first, and nothing else.",
+        names.join(", ")
+    )
+}
