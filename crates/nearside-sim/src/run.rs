@@ -15,7 +15,7 @@ pub fn run(scene: &Scene<'_>, method: &Method, seed: u64) -> RunRecord {
     let known = Known::to(method, scene);
     let conditions = scene.conditions;
     let servers = FarmServer::seen_from(scene.population, scene.client);
-    let mut farm = Farm::new(conditions.farm(), servers, seed);
+    let mut farm = Farm::new(conditions.farm.clone(), servers, seed);
     let mut recorder = Recorder::default();
     let prober = discover(
         conditions.prober(seed),

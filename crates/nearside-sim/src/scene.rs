@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use nearside_discover::prober::{Pace, ProberConfig, Protocol};
+use nearside_discover::prober::{Pace, ProberConfig};
 use nearside_types::{Listed, Rtt};
-use nearside_world::farm::{self, FarmConfig};
-use nearside_world::{Fraction, Game, Population, ProbeNoise, WorldParams, generate};
+use nearside_world::farm::FarmConfig;
+use nearside_world::{Game, Population, WorldParams, generate};
 use thiserror::Error;
 
 /// Where populations come from.
@@ -80,10 +80,8 @@ pub struct Conditions {
     pub pace: Pace,
     /// Servers nearer than this are playable, and what is farther is not worth a probe.
     pub stop: Rtt,
-    /// The share of exchanges that fail.
-    pub loss: Fraction,
-    /// What each probe adds to its path's RTT.
-    pub noise: ProbeNoise,
+    /// How servers and paths behave: noise, loss, rate limits.
+    pub farm: FarmConfig,
 }
 
 impl Conditions {
@@ -107,31 +105,14 @@ impl Conditions {
             game,
             pace: Pace::PerSecond(params.probe_rate(game)),
             stop: Rtt::from_micros(200_000),
-            loss: Fraction::ZERO,
-            noise: params.probe_noise(),
+            farm: params.farm(game),
         }
     }
 
     pub(crate) fn prober(&self, seed: u64) -> ProberConfig {
-        let protocol = match self.game {
-            Game::Css => Protocol::A2s,
-            Game::EnemyTerritory => Protocol::Quake3,
-        };
         ProberConfig {
             pace: self.pace,
-            ..ProberConfig::new(protocol, seed)
-        }
-    }
-
-    pub(crate) fn farm(&self) -> FarmConfig {
-        FarmConfig {
-            protocol: match self.game {
-                Game::Css => farm::Protocol::A2s,
-                Game::EnemyTerritory => farm::Protocol::EnemyTerritory,
-            },
-            loss: self.loss,
-            noise: self.noise,
-            ..FarmConfig::default()
+            ..ProberConfig::new(self.game.protocol(), seed)
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use nearside_discover::planner::StopReason;
 
+use crate::method::Method;
 use crate::record::{Probe, RunRecord};
+use crate::run::run;
 use crate::scene::Scene;
 
 /// The figures of one run.
@@ -22,7 +24,8 @@ pub struct Score {
     pub found: usize,
     /// Playable servers the planner itself expects to have missed, if it can tell.
     pub expected_missed: Option<f64>,
-    /// Servers probed until half of the playable ones were found.
+    /// Servers probed by the time half of the playable ones were found; what was under way
+    /// counts.
     pub probes_to_50: Option<usize>,
     /// … nine tenths of them.
     pub probes_to_90: Option<usize>,
@@ -50,6 +53,30 @@ pub struct Score {
 const BEST: usize = 10;
 
 impl Score {
+    /// Runs a method and judges it.
+    pub fn of_run(scene: &Scene<'_>, method: &Method, seed: u64) -> Self {
+        let score = Self::of(&run(scene, method, seed), scene);
+        match method {
+            Method::Planner(_) => score,
+            Method::Oracle => score.with_ideal_order(),
+        }
+    }
+
+    /// The oracle is a bound, not a client: what it needs to find k servers is k probes, without
+    /// the handful that a client has under way when the last answer comes.
+    fn with_ideal_order(mut self) -> Self {
+        let (found, playable) = (self.found, self.playable as f64);
+        let share = |share: f64| {
+            let count = (share * playable).ceil() as usize;
+            (1..=found).contains(&count).then_some(count)
+        };
+        self.probes_to_50 = share(0.5);
+        self.probes_to_90 = share(0.9);
+        self.probes_to_99 = share(0.99);
+        self.probes_to_10_best = self.probes_to_10_best.map(|_| self.answering.min(BEST));
+        self
+    }
+
     /// Judges a run by the scene it took place in.
     pub fn of(record: &RunRecord, scene: &Scene<'_>) -> Self {
         let playable = (0..scene.population.servers.len())

@@ -58,7 +58,7 @@ proptest! {
         let listed = population.listed();
         let scene = Scene { population: &population, listed: &listed, client, conditions: &conditions };
         for method in methods() {
-            let score = Score::of(&run(&scene, &method, seed), &scene);
+            let score = Score::of_run(&scene, &method, seed);
             prop_assert_eq!(score.datagrams, score.probes as u64, "{}", method);
             prop_assert_eq!(score.answered, score.probes, "{}", method);
         }
@@ -77,15 +77,15 @@ fn the_oracle_probes_what_is_playable_nearest_first_and_nothing_else() {
             client,
             conditions: &conditions,
         };
-        let score = Score::of(&run(&scene, &Method::Oracle, 3), &scene);
+        let score = Score::of_run(&scene, &Method::Oracle, 3);
         assert!(score.playable > 0);
         assert_eq!(
             (score.probes, score.found),
             (score.playable, score.playable)
         );
         assert_eq!(score.recall(), 1.0);
-        let to_half = score.probes_to_50.unwrap();
-        assert!(to_half <= score.playable, "{to_half}");
+        assert_eq!(score.probes_to_50, Some(score.playable.div_ceil(2)));
+        assert_eq!(score.probes_to_10_best, Some(10));
     }
 }
 
@@ -100,7 +100,7 @@ fn conventional_discovery_finds_everything_that_is_playable() {
         client: population.client("JP").unwrap(),
         conditions: &conditions,
     };
-    let score = Score::of(&run(&scene, &Method::CONVENTIONAL, 4), &scene);
+    let score = Score::of_run(&scene, &Method::CONVENTIONAL, 4);
     assert_eq!(score.found, score.playable);
     assert_eq!(score.answered, 500);
     let order = [
@@ -113,6 +113,8 @@ fn conventional_discovery_finds_everything_that_is_playable() {
 }
 
 fn comparison(seeds: &str, wrong_labels: f64) -> Comparison {
+    let mut conditions = Conditions::published(Game::Css);
+    conditions.farm.loss = 0.05.try_into().unwrap();
     Comparison {
         world: World::Generated {
             params: Box::new(WorldParams::builtin()),
@@ -122,10 +124,7 @@ fn comparison(seeds: &str, wrong_labels: f64) -> Comparison {
         clients: vec!["AU".to_owned(), "DE".to_owned()],
         methods: methods(),
         seeds: seeds.parse().unwrap(),
-        conditions: Conditions {
-            loss: 0.05.try_into().unwrap(),
-            ..Conditions::published(Game::Css)
-        },
+        conditions,
         wrong_labels: Fraction::try_from(wrong_labels).unwrap(),
     }
 }

@@ -9,7 +9,6 @@ use nearside_world::{Fraction, Population};
 use crate::batch::{Progress, parallel};
 use crate::labels::mislabel;
 use crate::method::Method;
-use crate::run::run;
 use crate::scene::{Conditions, Scene, UnknownClient, World};
 use crate::score::Score;
 use crate::seeds::Seeds;
@@ -70,7 +69,7 @@ impl Comparison {
                 client: population.client(client).expect("checked before"),
                 conditions: &self.conditions,
             };
-            let score = Score::of(&run(&scene, method, seed), &scene);
+            let score = Score::of_run(&scene, method, seed);
             progress.done();
             Row::new(method, client, seed, &score)
         })

@@ -84,17 +84,14 @@ fn recorded(path: &Path) -> Result<World> {
 }
 
 fn conditions(args: &CompareArgs, world: &World) -> Result<Conditions> {
-    let usual = Conditions::of_world(world, game(args));
-    Ok(Conditions {
-        pace: args.rate.unwrap_or(usual.pace),
-        stop: Rtt::from_millis_f64(args.stop),
-        loss: share("loss", args.loss)?,
-        noise: match args.no_noise {
-            true => ProbeNoise::NONE,
-            false => usual.noise,
-        },
-        ..usual
-    })
+    let mut conditions = Conditions::of_world(world, game(args));
+    conditions.stop = Rtt::from_millis_f64(args.stop);
+    conditions.pace = args.rate.unwrap_or(conditions.pace);
+    conditions.farm.loss = share("loss", args.loss)?;
+    if args.no_noise {
+        conditions.farm.noise = ProbeNoise::NONE;
+    }
+    Ok(conditions)
 }
 
 fn print(rows: &[Row], format: Format) -> io::Result<()> {

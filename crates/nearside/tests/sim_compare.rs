@@ -1,0 +1,170 @@
+//! `nearside sim compare`: rows for scripts, tables for people, refusals with place and reason.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Folder, nearside};
+use nearside_sim::compare::Row;
+
+/// A world of two /16s: one near AU, one near DE, and a server that answers nobody.
+const POPULATION: &str = "addr,port,asn,country,rtt_ms:AU,rtt_ms:DE
+198.51.100.1,27015,64500,AU,20,310
+198.51.100.2,27015,64500,AU,25,320
+203.0.113.1,27015,64501,DE,300,15
+203.0.113.2,27015,64501,DE,305,12
+203.0.113.3,27015,64501,DE,,
+";
+
+fn compare(arguments: &[&str]) -> String {
+    let all = [&["sim", "compare"], arguments].concat();
+    nearside(&all).expect_code(0).stdout
+}
+
+fn rows(json: &str) -> Vec<Row> {
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn a_population_file_gives_one_row_for_each_client_planner_and_seed() {
+    let folder = Folder::new();
+    let file = folder.write("world.csv", POPULATION);
+    let base = ["--population", &file, "--planner", "conventional,oracle"];
+    let arguments = [&base[..], &["--seeds", "3,7-8", "--format", "json"]].concat();
+    let rows = rows(&compare(&arguments));
+    assert_eq!(rows.len(), 2 * 2 * 3);
+    let row = &rows[0];
+    assert_eq!(
+        (row.planner.as_str(), row.client.as_str(), row.seed),
+        ("conventional", "AU", 3)
+    );
+    assert_eq!((row.listed, row.answering, row.playable), (5, 4, 2));
+    assert_eq!((row.probes, row.found, row.recall), (5, 2, 1.0));
+    assert_eq!(row.expected_missed, None);
+    assert!(
+        row.seconds > 3.0,
+        "three tries of a second for the silent one"
+    );
+    let oracle = rows.iter().find(|row| row.planner == "oracle").unwrap();
+    assert_eq!((oracle.probes, oracle.found), (2, 2));
+    assert_eq!(oracle.probes_to_50, Some(1));
+}
+
+#[test]
+fn every_form_shows_the_same_rows() {
+    let folder = Folder::new();
+    let file = folder.write("world.csv", POPULATION);
+    let of = |form| compare(&["--population", &file, "--client", "de", "--format", form]);
+    let from_json = rows(&of("json"));
+    let lines = of("ndjson");
+    let from_lines: Vec<Row> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(from_json, from_lines);
+    let csv = of("csv");
+    assert_eq!(
+        csv.lines().next().unwrap(),
+        "planner,client,seed,listed,answering,playable,probes,found,recall,expected_missed,\
+         probes_to_50,probes_to_90,probes_to_99,probes_to_10_best,seconds,stopped"
+    );
+    let from_csv: Vec<Row> = csv::Reader::from_reader(csv.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(from_json, from_csv);
+    let table = of("table");
+    for words in ["conventional", "of oracle", "mean ± standard deviation"] {
+        assert!(table.contains(words), "{table}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let of = |threads: &str| {
+        let world = ["--servers", "300", "--client", "AU,JP", "--seeds", "0-3"];
+        compare(&[&world[..], &["--loss", "0.05", "--threads", threads]].concat())
+    };
+    assert_eq!(of("1"), of("2"));
+}
+
+#[test]
+fn a_gzipped_population_is_the_same_world() {
+    let folder = Folder::new();
+    let (plain, packed) = (folder.join("world.csv"), folder.join("world.csv.gz"));
+    for file in [&plain, &packed] {
+        let lab = ["lab", "--servers", "200", "--write-population", file];
+        nearside(&lab).expect_code(0);
+    }
+    let of = |file: &str| compare(&["--population", file, "--client", "UK", "--format", "csv"]);
+    assert_eq!(of(&plain), of(&packed));
+}
+
+#[test]
+fn a_stop_that_is_nearer_makes_fewer_servers_playable() {
+    let folder = Folder::new();
+    let file = folder.write("world.csv", POPULATION);
+    let playable = |stop| {
+        let arguments = ["--population", &file, "--client", "AU", "--stop", stop];
+        rows(&compare(&[&arguments[..], &["--format", "json"]].concat()))[0].playable
+    };
+    assert_eq!(
+        (playable("22"), playable("200"), playable("400")),
+        (1, 2, 4)
+    );
+}
+
+/// Refused with code 2, all of these words and nothing on standard output.
+#[track_caller]
+fn is_refused(arguments: &[&str], words: &[&str]) {
+    let all = [&["sim", "compare"], arguments].concat();
+    let mut finished = nearside(&all).expect_code(2);
+    for words in words {
+        finished = finished.expect_stderr(words);
+    }
+    assert_eq!(finished.stdout, "");
+}
+
+#[test]
+fn a_malformed_population_is_refused_with_file_line_and_reason() {
+    let folder = Folder::new();
+    for (old, new, line, reason) in [
+        ("203.0.113.1,", "203.0.113,", "line 4", "an IP address"),
+        ("64501,DE,305", "64501,DE,far", "line 5", "rtt_ms:AU"),
+        ("addr,port", "addr,gate", "line 1", "`gate`"),
+        ("AU,25,320", "AU,25", "line 3", "5 fields"),
+    ] {
+        let file = folder.write("bad.csv", POPULATION.replace(old, new));
+        is_refused(&["--population", &file], &[&file, line, reason]);
+    }
+    is_refused(
+        &["--population", "no-such.csv"],
+        &["no-such.csv", "cannot open"],
+    );
+}
+
+#[test]
+fn what_does_not_exist_is_answered_with_the_choices() {
+    is_refused(
+        &["--planner", "as,psychic"],
+        &["`psychic`", "conventional, steam, as, country"],
+    );
+    is_refused(&["--client", "MARS"], &["`MARS`", "AU, CH, DE"]);
+    is_refused(&["--world", "moon.toml"], &["moon.toml", "hub"]);
+    is_refused(&["--seeds", "9-3"], &["`9-3`", "0-19"]);
+    is_refused(&["--stop", "0"], &["--stop", "above 0"]);
+    is_refused(&["--loss", "2"], &["--loss", "from 0 to 1"]);
+    is_refused(&["--wrong-labels", "1.5"], &["--wrong-labels"]);
+    is_refused(&["--format", "xml"], &["ndjson"]);
+    is_refused(
+        &["--population", "a.csv", "--world", "hub"],
+        &["--population", "--world"],
+    );
+}
+
+#[test]
+fn a_malformed_world_is_refused_with_the_key() {
+    let folder = Folder::new();
+    let file = folder.write("world.toml", "[population]\nanswers = 3\n");
+    is_refused(&["--world", &file], &[&file, "answers"]);
+}
