@@ -19,25 +19,6 @@ fn is_harmless(c: char) -> bool {
     }
 }
 
-/// A name as a file or an anchor may have it: small letters, digits, hyphens.
-pub(crate) fn slug(name: &str) -> String {
-    let mut slug = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c.is_ascii_alphanumeric() {
-            slug.push(c.to_ascii_lowercase());
-        } else if !slug.is_empty() && !slug.ends_with('-') {
-            slug.push('-');
-        }
-    }
-    let trimmed = slug.trim_end_matches('-');
-    if trimmed.is_empty() {
-        "unnamed"
-    } else {
-        trimmed
-    }
-    .to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,12 +26,5 @@ mod tests {
     #[test]
     fn escapes_and_reversals_do_not_get_through() {
         assert_eq!(clean("\u{1B}[2Ja\u{202E}b\u{0}\n\u{FFFF}"), "[2Jab\n");
-    }
-
-    #[test]
-    fn names_become_file_names() {
-        assert_eq!(slug("armitage-as-table2"), "armitage-as-table2");
-        assert_eq!(slug("../Étude: W & K_2"), "tude-w-k-2");
-        assert_eq!(slug("…"), "unnamed");
     }
 }

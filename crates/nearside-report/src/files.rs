@@ -1,7 +1,7 @@
 //! What `--out DIR` receives: names and contents, to be written by whoever has a disk.
 
-use crate::escape::slug;
-use crate::model::{Figure, Report, Table};
+use crate::model::{Part, Report};
+use crate::names::{Names, slug};
 use crate::{csv, json, svg};
 
 /// A file to be written.
@@ -16,62 +16,58 @@ pub struct File {
 /// `NAME.json` with everything, for each table and figure `NAME-PART.csv`, and for each figure
 /// `NAME-PART.svg`.
 pub fn of(report: &Report) -> Vec<File> {
-    let whole = File {
+    let mut files = vec![File {
         name: format!("{}.json", slug(&report.name)),
         contents: json::render(report),
+    }];
+    for (part, stem) in report.parts.iter().zip(stems(report)) {
+        let file = |ending: &str, contents| File {
+            name: format!("{stem}.{ending}"),
+            contents,
+        };
+        match part {
+            Part::Text(_) => {}
+            Part::Table(table) => files.push(file("csv", csv::table(table))),
+            Part::Figure(figure) => {
+                files.push(file("csv", csv::figure(figure)));
+                files.push(file("svg", svg::render(figure)));
+            }
+        }
+    }
+    files
+}
+
+/// For each part what its files are called, without their endings; words have no files.
+pub(crate) fn stems(report: &Report) -> Vec<String> {
+    let mut names = Names::default();
+    let report_name = slug(&report.name);
+    let stem = |part: &Part| {
+        let name = part.name().map(|name| names.take(name));
+        name.map_or_else(String::new, |name| format!("{report_name}-{name}"))
     };
-    let tables = report.tables().map(|table| sheet(report, table));
-    let figures = report
-        .figures()
-        .flat_map(|figure| [data(report, figure), picture(report, figure)]);
-    std::iter::once(whole)
-        .chain(tables)
-        .chain(figures)
-        .collect()
-}
-
-fn sheet(report: &Report, table: &Table) -> File {
-    File {
-        name: part_name(report, table.name(), "csv"),
-        contents: csv::table(table),
-    }
-}
-
-fn data(report: &Report, figure: &Figure) -> File {
-    File {
-        name: part_name(report, &figure.name, "csv"),
-        contents: csv::figure(figure),
-    }
-}
-
-fn picture(report: &Report, figure: &Figure) -> File {
-    File {
-        name: part_name(report, &figure.name, "svg"),
-        contents: svg::render(figure),
-    }
-}
-
-pub(crate) fn part_name(report: &Report, part: &str, ending: &str) -> String {
-    format!("{}-{}.{ending}", slug(&report.name), slug(part))
+    report.parts.iter().map(stem).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Axis;
+    use crate::model::{Axis, Figure, Table};
 
     #[test]
     fn files_are_named_by_report_and_part_and_stay_in_their_folder() {
         let (x, y) = (Axis::linear("x"), Axis::linear("y"));
         let report = Report::new("../armitage-as", "", "", "")
+            .with("words")
             .with(Table::new("table2", ""))
-            .with(Figure::chart("Figure 5", "", x, y));
+            .with(Figure::chart("Figure 5", "", x, y))
+            .with(Table::new("table2", ""));
         let names: Vec<String> = of(&report).into_iter().map(|file| file.name).collect();
         let expected = [
             "armitage-as.json",
             "armitage-as-table2.csv",
             "armitage-as-figure-5.csv",
             "armitage-as-figure-5.svg",
+            "armitage-as-table2-2.csv",
         ];
         assert_eq!(names, expected);
     }

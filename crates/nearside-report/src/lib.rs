@@ -17,6 +17,7 @@ pub mod html;
 pub mod json;
 mod markup;
 mod model;
+mod names;
 mod numbers;
 pub mod svg;
 pub mod text;

@@ -59,7 +59,10 @@ pub(crate) fn count(number: u64) -> String {
 /// About four digits, as one would say the number aloud.
 pub(crate) fn brief(value: f64) -> String {
     let size = value.abs();
-    if size != 0.0 && !(1e-3..1e15).contains(&size) && value.is_finite() {
+    if !size.is_finite() {
+        return fixed(value, 0);
+    }
+    if size != 0.0 && !(1e-3..1e15).contains(&size) {
         return format!("{value:.3e}").replace('-', "−");
     }
     let before = if size < 1.0 {
@@ -113,6 +116,7 @@ mod tests {
         assert_eq!(brief(0.0), "0");
         assert_eq!(brief(-1e-9), "−1.000e−9");
         assert_eq!(brief(f64::NAN), "–");
+        assert_eq!(brief(f64::INFINITY), "∞");
     }
 
     #[test]

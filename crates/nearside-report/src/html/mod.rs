@@ -1,14 +1,13 @@
 //! One page with everything: no server, no scripts, nothing loaded from elsewhere. Browsers read it
 //! as HTML and XML parsers as XML, which is how tests look into it.
 
-mod ids;
 mod parts;
 mod words;
 
 use crate::markup::Element;
 use crate::model::{Chapter, Data, Page, Part, Report};
-use crate::svg;
-use ids::Ids;
+use crate::names::Names;
+use crate::{files, svg};
 use parts::Place;
 
 /// The page as one file.
@@ -50,15 +49,15 @@ struct Entry<'a> {
 }
 
 fn entries(page: &Page) -> Vec<Entry<'_>> {
-    let mut ids = Ids::default();
-    let entry = |chapter| Entry::new(chapter, &mut ids);
+    let mut names = Names::default();
+    let entry = |chapter| Entry::new(chapter, &mut names);
     page.chapters.iter().map(entry).collect()
 }
 
 impl<'a> Entry<'a> {
-    fn new(chapter: &'a Chapter, ids: &mut Ids) -> Self {
-        let id = ids.take(&chapter.title);
-        let anchored = |report: &'a Report| (report, ids.take(&report.name));
+    fn new(chapter: &'a Chapter, names: &mut Names) -> Self {
+        let id = names.take(&chapter.title);
+        let anchored = |report: &'a Report| (report, names.take(&report.name));
         Self {
             chapter,
             id,
@@ -69,13 +68,12 @@ impl<'a> Entry<'a> {
 
 fn body(page: &Page, entries: &[Entry<'_>]) -> Element {
     let skip = Element::of_text("a", "Skip to the results");
-    let mut ids = Ids::default();
     let header = Element::new("header")
         .child(Element::of_text("h1", &page.title))
-        .children(contents(&page.lead, page.data, None, "lead", &mut ids));
+        .children(contents(&page.lead, &[], ""));
     let chapters = entries.iter().map(|entry| chapter(entry, page.data));
     let main = Element::new("main").with("id", "results");
-    let footer = Element::of_text("footer", &page.footer);
+    let footer = words::with_code("footer", &page.footer);
     Element::new("body")
         .child(skip.class("skip").with("href", "#results"))
         .child(table_of_contents(entries))
@@ -109,8 +107,7 @@ fn item(title: &str, id: &str) -> Element {
 }
 
 fn chapter(entry: &Entry<'_>, data: Data) -> Element {
-    let mut ids = Ids::default();
-    let lead = contents(&entry.chapter.lead, data, None, &entry.id, &mut ids);
+    let lead = contents(&entry.chapter.lead, &[], &entry.id);
     let reports = entry
         .reports
         .iter()
@@ -123,12 +120,15 @@ fn chapter(entry: &Entry<'_>, data: Data) -> Element {
 }
 
 fn article(report: &Report, id: &str, data: Data) -> Element {
-    let mut ids = Ids::default();
+    let stems = match data {
+        Data::Beside => files::stems(report),
+        Data::Absent => Vec::new(),
+    };
     Element::new("article")
         .with("id", id)
         .child(Element::of_text("h3", &report.title))
         .children(provenance(report))
-        .children(contents(&report.parts, data, Some(report), id, &mut ids))
+        .children(contents(&report.parts, &stems, id))
 }
 
 /// How to make it again.
@@ -145,26 +145,21 @@ fn provenance(report: &Report) -> Option<Element> {
     (!fields.is_empty()).then(|| Element::new("dl").class("made").children(fields))
 }
 
-fn contents(
-    parts: &[Part],
-    data: Data,
-    report: Option<&Report>,
-    anchor: &str,
-    ids: &mut Ids,
-) -> Vec<Element> {
-    let report = report.filter(|_| data == Data::Beside);
+/// `stems` are the names of the parts' files, as far as there are files. Anchors of parts begin with
+/// the unique `anchor` and two points, which no other anchor has.
+fn contents(parts: &[Part], stems: &[String], anchor: &str) -> Vec<Element> {
+    let mut names = Names::default();
     let mut elements = Vec::new();
-    for part in parts {
+    for (at, part) in parts.iter().enumerate() {
+        let name = names.take(part.name().unwrap_or_default());
+        let place = Place {
+            id: format!("{anchor}..{name}"),
+            stem: stems.get(at).map(String::as_str),
+        };
         match part {
             Part::Text(text) => elements.extend(words::blocks(text)),
-            Part::Table(table) => {
-                let id = ids.take_below(anchor, table.name());
-                elements.push(parts::table(table, &Place { id, report }));
-            }
-            Part::Figure(figure) => {
-                let id = ids.take_below(anchor, &figure.name);
-                elements.push(parts::figure(figure, &Place { id, report }));
-            }
+            Part::Table(table) => elements.push(parts::table(table, &place)),
+            Part::Figure(figure) => elements.push(parts::figure(figure, &place)),
         }
     }
     elements

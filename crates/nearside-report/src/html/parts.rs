@@ -1,9 +1,8 @@
 //! Tables and figures as elements of the page.
 
 use super::words::with_code;
-use crate::files;
 use crate::markup::Element;
-use crate::model::{Cell, Column, Evidence, Figure, Report, Table};
+use crate::model::{Cell, Column, Evidence, Figure, Table};
 use crate::numbers;
 use crate::svg;
 
@@ -11,18 +10,18 @@ use crate::svg;
 pub(super) struct Place<'a> {
     /// Its anchor.
     pub(super) id: String,
-    /// The report whose files lie beside the page, if they do.
-    pub(super) report: Option<&'a Report>,
+    /// The name of its files without ending, if they lie beside the page.
+    pub(super) stem: Option<&'a str>,
 }
 
 impl Place<'_> {
-    fn links(&self, part: &str, endings: &[&'static str]) -> Vec<Element> {
-        let Some(report) = self.report else {
+    fn links(&self, endings: &[&'static str]) -> Vec<Element> {
+        let Some(stem) = self.stem else {
             return Vec::new();
         };
         let link = |ending: &&str| {
-            let file = files::part_name(report, part, ending);
             let name = ending.to_ascii_uppercase();
+            let file = format!("{stem}.{ending}");
             Element::of_text("a", name).class("file").with("href", file)
         };
         endings.iter().map(link).collect()
@@ -31,7 +30,7 @@ impl Place<'_> {
 
 /// In a box of its own that scrolls, since a table does not get narrower than its numbers.
 pub(super) fn table(table: &Table, place: &Place<'_>) -> Element {
-    let links = place.links(table.name(), &["csv"]);
+    let links = place.links(&["csv"]);
     let caption = with_code("caption", table.caption()).children(links);
     let headings = table
         .columns()
@@ -103,7 +102,7 @@ fn cell(table: &Table, place: usize, content: &Cell) -> Element {
 pub(super) fn figure(figure: &Figure, place: &Place<'_>) -> Element {
     let caption = with_code("figcaption", &figure.caption)
         .children(figure.evidence.map(badge))
-        .children(place.links(&figure.name, &["svg", "csv"]));
+        .children(place.links(&["svg", "csv"]));
     Element::new("figure")
         .with("id", &place.id)
         .child(svg::element(figure, &place.id, None))

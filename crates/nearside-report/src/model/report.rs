@@ -85,6 +85,17 @@ impl Report {
     }
 }
 
+impl Part {
+    /// The name of a table or figure; words have none.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Text(_) => None,
+            Self::Table(table) => Some(table.name()),
+            Self::Figure(figure) => Some(&figure.name),
+        }
+    }
+}
+
 impl From<String> for Part {
     fn from(text: String) -> Self {
         Self::Text(text)

@@ -57,7 +57,7 @@ impl Frame {
         let left = (EDGE + widest + TICK_GAP).round();
         let looks = series::looks(&chart.layers);
         let legend = series::legend(&chart.layers, &looks, EDGE, EDGE + LINE / 2.0);
-        let top = EDGE + (legend.lines + 1) as f64 * LINE + TICK_GAP;
+        let top = EDGE + (legend.lines + 1) as f64 * LINE + 2.0 * TICK_GAP;
         let plane = Plane {
             x,
             y,
@@ -163,7 +163,7 @@ impl Frame {
             .with("text-anchor", "middle");
         let y = Element::of_text("text", cut(&chart.y.label, WIDTH - 2.0 * EDGE))
             .with("x", px(EDGE))
-            .with("y", px(self.top - TICK_GAP - 2.0));
+            .with("y", px(self.top - 2.0 * TICK_GAP));
         Element::new("g").class("ink").child(x).child(y)
     }
 

@@ -12,9 +12,9 @@ mod path;
 mod ruler;
 mod series;
 
-use crate::escape::slug;
 use crate::markup::Element;
 use crate::model::{Figure, Plot};
+use crate::names::slug;
 use layout::{FONT, WIDTH, px};
 use palette::{INK, PAPER};
 
@@ -52,15 +52,15 @@ pub(crate) fn element(figure: &Figure, id: &str, style: Option<Element>) -> Elem
         .with("height", &height)
         .class("nf ink")
         .with("role", "img")
-        .with("aria-labelledby", format_args!("{id}-title {id}-desc"))
+        .with("aria-labelledby", format_args!("{id}.title {id}.desc"))
         .with(
             "font-family",
             "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif",
         )
         .with("font-size", FONT)
         .with("fill", INK.light)
-        .child(title.with("id", format_args!("{id}-title")))
-        .child(words.with("id", format_args!("{id}-desc")))
+        .child(title.with("id", format_args!("{id}.title")))
+        .child(words.with("id", format_args!("{id}.desc")))
         .children(style)
         .child(paper.with("width", &width).with("height", &height))
         .children(drawing.contents)

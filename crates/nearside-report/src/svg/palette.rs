@@ -32,7 +32,7 @@ pub(crate) const SERIES: [Shade; 6] = [
 ];
 
 /// Beside colour, so that a print in grey can still be read. The first layer is solid.
-pub(crate) const DASHES: [&str; 6] = ["", "14 6", "4 6", "18 6 4 6", "10 4", "2 8"];
+pub(crate) const DASHES: [&str; 6] = ["", "16 10", "3 8", "18 9 3 9", "8 9", "1 12"];
 
 const fn shade(light: &'static str, dark: &'static str) -> Shade {
     Shade { light, dark }

@@ -1,6 +1,6 @@
 //! Which layer looks how, and the legend that says so.
 
-use super::layout::{LINE, RIGHT, WIDTH, px, text_width};
+use super::layout::{FINENESS, LINE, RIGHT, WIDTH, px, text_width};
 use super::palette::{DASHES, INK, SERIES};
 use crate::markup::Element;
 use crate::model::{Layer, Shape};
@@ -9,6 +9,8 @@ use crate::model::{Layer, Shape};
 const SAMPLE: f64 = 24.0;
 const GAP: f64 = 7.0;
 const APART: f64 = 18.0;
+/// In steps of the drawing grid.
+const LINE_WIDTH: f64 = 4.0;
 
 /// How a layer is told from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +63,7 @@ fn is_line(layer: &Layer) -> bool {
     matches!(layer.shape, Shape::Line(_) | Shape::Steps(_))
 }
 
-/// `path` in the look of its layer. Widths are in steps of the drawing grid.
+/// `path` in the look of its layer.
 pub(super) fn styled(path: Element, shape: &Shape, look: Option<Look>) -> Element {
     let Some(look) = look else {
         return path
@@ -73,8 +75,17 @@ pub(super) fn styled(path: Element, shape: &Shape, look: Option<Look>) -> Elemen
     };
     match shape {
         Shape::Band(_) => filled(path, look),
-        Shape::Points(_) => stroked(path, look, 5.0).with("stroke-opacity", 0.75),
-        _ => dashed(stroked(path, look, 4.0), look).with("stroke-linejoin", "round"),
+        Shape::Points(points) => stroked(path, look, dot(points.len())).with("stroke-opacity", 0.8),
+        _ => dashed(stroked(path, look, LINE_WIDTH), look).with("stroke-linejoin", "round"),
+    }
+}
+
+/// How wide a dot is: many small ones show a cloud, a few large ones can be found.
+fn dot(points: usize) -> f64 {
+    match points {
+        0..=200 => 9.0,
+        201..=4_000 => 5.0,
+        _ => 3.2,
     }
 }
 
@@ -154,18 +165,19 @@ fn entry(label: &str, samples: &[Sample<'_>], x: f64, y: f64) -> Element {
         .child(text)
 }
 
+/// A small piece of the layer on the drawing grid, so that dots and dashes have their true size.
+/// Samples are not data: whoever counts marks must not count them.
 fn sample(shape: &Shape, look: Look) -> Element {
     let path = Element::new("path");
-    match shape {
-        Shape::Band(_) => unmarked(filled(path.with("d", "m0-6h24v12h-24z"), look)),
-        Shape::Points(_) => unmarked(stroked(path.with("d", "m12 0h0"), look, 6.0)),
-        _ => unmarked(dashed(stroked(path.with("d", "m0 0h24"), look, 2.0), look)),
-    }
-}
-
-/// Samples are not data: whoever counts marks must not count them.
-fn unmarked(sample: Element) -> Element {
-    Element::new("g").class("sample").child(sample)
+    let piece = match shape {
+        Shape::Band(_) => filled(path.with("d", "m0-12h48v24h-48z"), look),
+        Shape::Points(_) => stroked(path.with("d", "m24 0h0"), look, 10.0),
+        _ => dashed(stroked(path.with("d", "m0 0h48"), look, LINE_WIDTH), look),
+    };
+    Element::new("g")
+        .class("sample")
+        .with("transform", format_args!("scale({})", 1.0 / FINENESS))
+        .child(piece)
 }
 
 #[cfg(test)]
