@@ -63,21 +63,23 @@ fn is_line(layer: &Layer) -> bool {
     matches!(layer.shape, Shape::Line(_) | Shape::Steps(_))
 }
 
-/// `path` in the look of its layer.
+/// `path` in the look of its layer. Data are `mark`s, by which one can see whether there are any;
+/// straight lines across the chart are none.
 pub(super) fn styled(path: Element, shape: &Shape, look: Option<Look>) -> Element {
     let Some(look) = look else {
         return path
-            .class("mark rule")
+            .class("rule")
             .with("stroke", INK.light)
             .with("stroke-width", 2.4)
             .with("stroke-dasharray", "9 5")
             .with("fill", "none");
     };
-    match shape {
+    let path = match shape {
         Shape::Band(_) => filled(path, look),
         Shape::Points(points) => stroked(path, look, dot(points.len())).with("stroke-opacity", 0.8),
         _ => dashed(stroked(path, look, LINE_WIDTH), look).with("stroke-linejoin", "round"),
-    }
+    };
+    Element::new("g").class("mark").child(path)
 }
 
 /// How wide a dot is: many small ones show a cloud, a few large ones can be found.
@@ -91,7 +93,7 @@ fn dot(points: usize) -> f64 {
 
 fn stroked(path: Element, look: Look, width: f64) -> Element {
     let place = look.colour % SERIES.len();
-    path.class(format_args!("mark s{place}"))
+    path.class(format_args!("s{place}"))
         .with("stroke", SERIES[place].light)
         .with("stroke-width", width)
         .with("stroke-linecap", "round")
@@ -109,7 +111,7 @@ fn dashed(path: Element, look: Look) -> Element {
 
 fn filled(path: Element, look: Look) -> Element {
     let place = look.colour % SERIES.len();
-    path.class(format_args!("mark f{place}"))
+    path.class(format_args!("f{place}"))
         .with("fill", SERIES[place].light)
         .with("fill-opacity", 0.22)
 }
@@ -166,7 +168,6 @@ fn entry(label: &str, samples: &[Sample<'_>], x: f64, y: f64) -> Element {
 }
 
 /// A small piece of the layer on the drawing grid, so that dots and dashes have their true size.
-/// Samples are not data: whoever counts marks must not count them.
 fn sample(shape: &Shape, look: Look) -> Element {
     let path = Element::new("path");
     let piece = match shape {
@@ -175,7 +176,6 @@ fn sample(shape: &Shape, look: Look) -> Element {
         _ => dashed(stroked(path.with("d", "m0 0h48"), look, LINE_WIDTH), look),
     };
     Element::new("g")
-        .class("sample")
         .with("transform", format_args!("scale({})", 1.0 / FINENESS))
         .child(piece)
 }
