@@ -17,6 +17,7 @@ pub(crate) enum Foreign {
     Tmux,
     Bird,
     ExaBgp,
+    Chromium,
     PythonA2s,
     Gamedig,
 }
@@ -29,13 +30,14 @@ pub(crate) const GAMEDIG: &str = "5.3.3";
 const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
 
 impl Foreign {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Quakestat,
         Self::OpenArena,
         Self::Ip,
         Self::Tmux,
         Self::Bird,
         Self::ExaBgp,
+        Self::Chromium,
         Self::PythonA2s,
         Self::Gamedig,
     ];
@@ -49,6 +51,7 @@ impl Foreign {
             Self::Tmux => "tmux",
             Self::Bird => "bird",
             Self::ExaBgp => "exabgp",
+            Self::Chromium => "chromium",
             Self::PythonA2s => "python-a2s",
             Self::Gamedig => "gamedig",
         }
@@ -62,6 +65,7 @@ impl Foreign {
             Self::Tmux => find("tmux").is_some(),
             Self::Bird => find("bird").is_some(),
             Self::ExaBgp => find("exabgp").is_some(),
+            Self::Chromium => has_chromium(),
             Self::PythonA2s => has_python_a2s(workspace),
             Self::Gamedig => find("node").is_some() && has_gamedig(workspace),
         }
@@ -76,6 +80,7 @@ impl Foreign {
             Self::Tmux => (find("tmux").is_some(), &["tmux"]),
             Self::Bird => (find("bird").is_some(), &["bird2"]),
             Self::ExaBgp => (find("exabgp").is_some(), &["exabgp"]),
+            Self::Chromium => (has_chromium(), &["chromium"]),
             Self::PythonA2s => (can_make_venv(), &["python3", "python3-venv"]),
             // Only when there is no node: a newer one from elsewhere brings an npm of its own.
             Self::Gamedig => (find("node").is_some(), &["nodejs", "npm"]),
@@ -132,6 +137,12 @@ fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     let metadata = std::fs::metadata(path);
     metadata.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Debian's name first; the same browser has others elsewhere.
+fn has_chromium() -> bool {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    names.into_iter().any(|name| find(name).is_some())
 }
 
 fn can_make_venv() -> bool {

@@ -94,7 +94,8 @@ fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
         | Foreign::Ip
         | Foreign::Tmux
         | Foreign::Bird
-        | Foreign::ExaBgp => Ok(()),
+        | Foreign::ExaBgp
+        | Foreign::Chromium => Ok(()),
     }
 }
 
