@@ -103,9 +103,11 @@ pub(super) fn figure(figure: &Figure, place: &Place<'_>) -> Element {
     let caption = with_code("figcaption", &figure.caption)
         .children(figure.evidence.map(badge))
         .children(place.links(&["svg", "csv"]));
+    // On a narrow screen it scrolls, so that its labels stay readable.
+    let window = Element::new("div").class("scroll").with("tabindex", 0);
     Element::new("figure")
         .with("id", &place.id)
-        .child(svg::element(figure, &place.id, None))
+        .child(window.child(svg::element(figure, &place.id, None)))
         .child(caption)
 }
 
