@@ -6,9 +6,11 @@ use nearside_types::{Asn, Origin, Prefix, PrefixLengths};
 use thiserror::Error;
 
 use crate::asn_class::AsnClass;
+use crate::cell::CountryCode;
 use crate::key::{Key, last_of};
 use crate::paint::{Span, contested, paint};
-use crate::table::{CountryCode, RangeTable, Rows};
+use crate::rows::Rows;
+use crate::table::RangeTable;
 
 /// What goes into a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -12,12 +12,13 @@ pub(crate) trait Key: Copy + Ord + Debug + Default + From<u16> + 'static {
     /// The last address; the first is `Self::default()`.
     const LAST: Self;
 
-    /// The same in the form tables keep. A `u128` would be aligned to 16 bytes
-    /// and waste a third of a row.
-    type Packed: Copy + Eq + Debug;
+    /// The first bits, at most 64: as many as tables keep in every row.
+    type Head: Head;
 
-    fn pack(self) -> Self::Packed;
-    fn unpack(packed: Self::Packed) -> Self;
+    fn head(self) -> Self::Head;
+    /// The bits behind the head.
+    fn tail(self) -> u64;
+    fn join(head: Self::Head, tail: u64) -> Self;
     fn to_ip(self) -> IpAddr;
     fn to_wide(self) -> u128;
     /// `None` when the number has more bits than the family.
@@ -30,26 +31,31 @@ pub(crate) trait Key: Copy + Ord + Debug + Default + From<u16> + 'static {
     fn distance_from(self, other: Self) -> Self;
     /// `odd * 2 ^ shift`, or `None` beyond the last address.
     fn from_odd(odd: Self, shift: u32) -> Option<Self>;
-    /// `count` bits, at least 1, after the first `skipped`.
-    fn bits(self, skipped: u32, count: u32) -> usize;
     fn next(self) -> Option<Self>;
     fn previous(self) -> Option<Self>;
 }
 
 macro_rules! key {
-    ($number:ty, $address:ty, $variant:ident, $packed:ty, $pack:expr, $unpack:expr) => {
+    ($number:ty, $address:ty, $variant:ident, $head:ty, $split:expr, $join:expr) => {
         impl Key for $number {
             const BITS: u32 = <$number>::BITS;
             const LAST: Self = <$number>::MAX;
 
-            type Packed = $packed;
+            type Head = $head;
 
-            fn pack(self) -> $packed {
-                $pack(self)
+            #[inline]
+            fn head(self) -> $head {
+                $split(self).0
             }
 
-            fn unpack(packed: $packed) -> Self {
-                $unpack(packed)
+            #[inline]
+            fn tail(self) -> u64 {
+                $split(self).1
+            }
+
+            #[inline]
+            fn join(head: $head, tail: u64) -> Self {
+                $join(head, tail)
             }
 
             fn to_ip(self) -> IpAddr {
@@ -82,11 +88,6 @@ macro_rules! key {
                 fits.then(|| odd << shift)
             }
 
-            #[inline]
-            fn bits(self, skipped: u32, count: u32) -> usize {
-                ((self << skipped) >> (Self::BITS - count)) as usize
-            }
-
             fn next(self) -> Option<Self> {
                 <$number>::checked_add(self, 1)
             }
@@ -98,18 +99,47 @@ macro_rules! key {
     };
 }
 
-key!(u32, Ipv4Addr, V4, Self, |key| key, |packed| packed);
-key!(u128, Ipv6Addr, V6, [u64; 2], halves, whole);
+key!(u32, Ipv4Addr, V4, Self, |key| (key, 0), |head, _tail| head);
+key!(u128, Ipv6Addr, V6, u64, halves, whole);
 
 /// The high and the low 64 bits.
-fn halves(number: u128) -> [u64; 2] {
+#[inline]
+fn halves(number: u128) -> (u64, u64) {
     let low = u64::try_from(number & u128::from(u64::MAX)).expect("64 bits were kept");
     let high = u64::try_from(number >> 64).expect("64 bits are left");
-    [high, low]
+    (high, low)
 }
 
-fn whole([high, low]: [u64; 2]) -> u128 {
+#[inline]
+fn whole(high: u64, low: u64) -> u128 {
     u128::from(high) << 64 | u128::from(low)
+}
+
+/// The part of an address by which rows are searched.
+pub(crate) trait Head: Copy + Ord + Debug + 'static {
+    /// The highest.
+    const LAST: Self;
+
+    /// The first 16 bits.
+    fn bucket(self) -> usize;
+}
+
+impl Head for u32 {
+    const LAST: Self = Self::MAX;
+
+    #[inline]
+    fn bucket(self) -> usize {
+        (self >> 16) as usize
+    }
+}
+
+impl Head for u64 {
+    const LAST: Self = Self::MAX;
+
+    #[inline]
+    fn bucket(self) -> usize {
+        (self >> 48) as usize
+    }
 }
 
 /// The largest network that has `key` in it and lies inside `first..=last`.

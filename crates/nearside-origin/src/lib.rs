@@ -22,6 +22,8 @@
 mod asn_class;
 pub mod bgp;
 mod builder;
+mod cell;
+mod chunks;
 pub mod compact;
 pub mod files;
 pub mod fuzzing;
@@ -30,6 +32,7 @@ mod info;
 mod key;
 pub mod mrt;
 mod paint;
+mod rows;
 mod snapshot;
 mod stack;
 mod table;

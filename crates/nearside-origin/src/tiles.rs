@@ -16,14 +16,7 @@ pub(crate) struct Tiles<K, V> {
 }
 
 impl<K: Key, V: Copy + Eq + Default> Tiles<K, V> {
-    /// One tile that knows nothing.
-    pub(crate) fn unknown() -> Self {
-        Self {
-            starts: vec![K::default()],
-            values: vec![V::default()],
-        }
-    }
-
+    /// One tile that knows nothing, and room for more.
     pub(crate) fn with_capacity(tiles: usize) -> Self {
         let mut starts = Vec::with_capacity(tiles.max(1));
         let mut values = Vec::with_capacity(tiles.max(1));
@@ -109,7 +102,7 @@ mod tests {
     use super::*;
 
     fn tiles(pushes: &[(u32, u8)]) -> Vec<(u32, u8)> {
-        let mut tiles = Tiles::unknown();
+        let mut tiles = Tiles::with_capacity(0);
         for &(start, value) in pushes {
             tiles.push(start, value);
         }
@@ -126,8 +119,8 @@ mod tests {
 
     #[test]
     fn a_column_over_another_hides_it_only_where_it_knows_something() {
-        let mut top = Tiles::unknown();
-        let mut below = Tiles::unknown();
+        let mut top = Tiles::with_capacity(0);
+        let mut below = Tiles::with_capacity(0);
         for (start, value) in [(10_u32, 1), (20, 0)] {
             top.push(start, value);
         }

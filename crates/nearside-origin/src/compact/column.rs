@@ -47,10 +47,6 @@ impl Column {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.count
-    }
-
     /// (start, value) in rising order, from address 0. Ends early where the streams make no sense;
     /// whoever takes the tiles has to give their number to [`Column::check`].
     pub(super) fn tiles<'a, K: Key, V: Word>(

@@ -6,7 +6,7 @@ use super::bytes::{Reader, put_count, put_number};
 use super::column::MAX_TILES;
 use super::rans::{put_stream, stream};
 use super::{DecodeError, Fault};
-use crate::table::CountryCode;
+use crate::cell::CountryCode;
 
 /// A value of a column as a number; 0 is "unknown".
 pub(super) trait Word: Copy + Eq + Default + 'static {

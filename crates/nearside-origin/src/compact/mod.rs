@@ -16,8 +16,10 @@ mod values;
 
 use thiserror::Error;
 
+use crate::cell::CountryCode;
 use crate::key::Key;
-use crate::table::{CountryCode, RangeTable, Rows};
+use crate::rows::Rows;
+use crate::table::RangeTable;
 use crate::tiles::Tiles;
 use bytes::Reader;
 use column::Column;
@@ -207,7 +209,6 @@ fn overlay<K: Key>(
 ) -> Result<Rows<K>, DecodeError> {
     let (mut taken_asns, mut taken_countries) = (0, 0);
     let rows = Rows::of_columns(
-        asns.len() + countries.len(),
         asns.tiles(numbers).inspect(|_| taken_asns += 1),
         countries.tiles(codes).inspect(|_| taken_countries += 1),
     );
