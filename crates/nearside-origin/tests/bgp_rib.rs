@@ -165,6 +165,37 @@ fn each_loss_has_its_own_end() {
 }
 
 #[test]
+fn thousands_of_sessions_never_make_an_old_route_fresh() {
+    let (mut rib, peer, _) = rib();
+    rib.apply(peer, &announced(&["10.0.0.0/8"], 7)).unwrap();
+    for second in 0..3_000 {
+        rib.mark_stale(peer, at(second));
+        rib.apply(peer, &announced(&["11.0.0.0/8"], 7)).unwrap();
+        rib.expire(at(second));
+        let shown = shown(&rib);
+        assert_eq!(shown.last().unwrap(), "11.0.0.0/8 7", "after {second} s");
+        assert!(shown.len() == 1 || shown[0] == "10.0.0.0/8 7?", "{shown:?}");
+    }
+}
+
+#[test]
+fn private_numbers_of_four_octets_are_kept_where_they_may_be() {
+    let mut rib = Rib::new(RibConfig {
+        asns: AsnRule::Any,
+        ..RibConfig::default()
+    });
+    let peer = rib.add_peer();
+    rib.apply(peer, &announced(&["10.0.0.0/8"], 4_200_000_000))
+        .unwrap();
+    rib.apply(peer, &announced(&["11.0.0.0/8"], u32::MAX))
+        .unwrap();
+    rib.apply(peer, &announced(&["12.0.0.0/8"], 4_200_000_000))
+        .unwrap();
+    let asns: Vec<u32> = rib.routes().map(|route| route.origin.0).collect();
+    assert_eq!(asns, [4_200_000_000, u32::MAX, 4_200_000_000]);
+}
+
+#[test]
 fn the_limit_stops_new_prefixes_and_spares_old_ones() {
     let limit = RibConfig {
         prefix_limit: 2,

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 
 use nearside_types::{Asn, Prefix};
 
-use super::rib::{Entry, Route};
+use super::rib::Route;
 
 /// An origin that one or more neighbours vouch for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,44 +57,31 @@ impl From<Route> for Candidate {
     }
 }
 
-/// A neighbour's entries still to come, and its present generation.
-struct Source<I: Iterator> {
-    entries: Peekable<I>,
-    generation: u16,
-}
-
 /// The union of sorted tables, as routes. Neighbours are few, so the smallest key is simply looked
 /// for among all of them.
 pub(super) struct Merge<I: Iterator, K> {
-    sources: Vec<Source<I>>,
+    tables: Vec<Peekable<I>>,
     prefix: fn(K) -> Prefix,
 }
 
-impl<'a, K: Ord + Copy, I: Iterator<Item = (K, &'a Entry)>> Merge<I, K> {
-    pub(super) fn new(tables: impl Iterator<Item = (I, u16)>, prefix: fn(K) -> Prefix) -> Self {
-        let source = |(entries, generation): (I, u16)| Source {
-            entries: entries.peekable(),
-            generation,
-        };
+impl<K: Ord + Copy, I: Iterator<Item = (K, Candidate)>> Merge<I, K> {
+    pub(super) fn new(tables: impl Iterator<Item = I>, prefix: fn(K) -> Prefix) -> Self {
         Self {
-            sources: tables.map(source).collect(),
+            tables: tables.map(Iterator::peekable).collect(),
             prefix,
         }
     }
 }
 
-impl<'a, K: Ord + Copy, I: Iterator<Item = (K, &'a Entry)>> Iterator for Merge<I, K> {
+impl<K: Ord + Copy, I: Iterator<Item = (K, Candidate)>> Iterator for Merge<I, K> {
     type Item = Route;
 
     fn next(&mut self) -> Option<Route> {
-        let keys = self
-            .sources
-            .iter_mut()
-            .filter_map(|source| source.entries.peek());
+        let keys = self.tables.iter_mut().filter_map(|table| table.peek());
         let next = keys.map(|(key, _)| *key).min()?;
-        let candidates = self.sources.iter_mut().filter_map(|source| {
-            let (_, entry) = source.entries.next_if(|(key, _)| *key == next)?;
-            Some(entry.candidate(source.generation))
+        let candidates = self.tables.iter_mut().filter_map(|table| {
+            let (_, candidate) = table.next_if(|(key, _)| *key == next)?;
+            Some(candidate)
         });
         let settled = candidates.reduce(Candidate::joined)?;
         Some(settled.route((self.prefix)(next)))

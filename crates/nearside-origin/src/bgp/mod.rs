@@ -7,14 +7,17 @@ mod as_path;
 mod attributes;
 mod collector;
 mod cursor;
+mod entry;
 mod frame;
 pub(crate) mod fuzzing;
 mod merge;
 mod nlri;
 mod notification;
 mod open;
+mod peer_table;
 mod rib;
 mod session;
+mod sweep;
 mod update;
 
 pub use attributes::{Fault, Malformed};
