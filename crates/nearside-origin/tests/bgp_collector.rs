@@ -110,6 +110,7 @@ fn settings_that_cannot_work_are_refused() {
 #[test]
 fn publishes_at_once_and_then_at_most_once_a_second() {
     let mut collector = connected(config(), &full_open());
+    collector.handle_bytes(at(0), FIRST, &markers());
     collector.handle_bytes(at(1), FIRST, &announce(&["8.0.0.0/8"], &[1]));
     assert_eq!(look(&mut collector).published, 1);
     for second_octet in 0..50 {
@@ -122,6 +123,22 @@ fn publishes_at_once_and_then_at_most_once_a_second() {
     assert_eq!(look(&mut collector).published, 1);
     collector.handle_timeout(at(4));
     assert_eq!(look(&mut collector).published, 0, "nothing has changed");
+}
+
+#[test]
+fn a_first_table_is_published_rarely_while_it_comes_and_soon_when_it_is_there() {
+    let mut collector = connected(config(), &full_open());
+    collector.handle_bytes(at(1), FIRST, &announce(&["8.0.0.0/8"], &[1]));
+    assert_eq!(look(&mut collector).published, 1);
+    collector.handle_bytes(at(2), FIRST, &announce(&["9.0.0.0/8"], &[1]));
+    let seen = look(&mut collector);
+    assert_eq!((seen.published, seen.wait), (0, Some(at(6))));
+    collector.handle_bytes(at(3), FIRST, &markers());
+    assert_eq!(look(&mut collector).published, 1);
+}
+
+fn markers() -> Vec<u8> {
+    [end_of_rib_v4(), end_of_rib_v6()].concat()
 }
 
 #[test]
@@ -148,8 +165,7 @@ fn a_second_connection_replaces_the_first_and_its_routes_replace_the_stale_ones(
     connect(&mut collector, at(5), &full_open());
     assert_eq!(prefixes(&collector), ["8.0.0.0/8", "9.0.0.0/8"]);
     collector.handle_bytes(at(6), FIRST, &announce(&["9.0.0.0/8"], &[1]));
-    let markers = [end_of_rib_v4(), end_of_rib_v6()].concat();
-    collector.handle_bytes(at(6), FIRST, &markers);
+    collector.handle_bytes(at(6), FIRST, &markers());
     let seen = look(&mut collector);
     assert_eq!(seen.events, [PeerEvent::Loaded { prefixes: 1 }]);
     assert_eq!(prefixes(&collector), ["9.0.0.0/8"]);

@@ -37,8 +37,8 @@ pub struct CollectorConfig {
     pub neighbours: Vec<Neighbour>,
     /// What is kept of their routes.
     pub rib: RibConfig,
-    /// Least time between two publications. Default one second: a full table costs a tenth of a
-    /// second to turn into ranges.
+    /// Least time between two publications; five times as much while a neighbour announces its first
+    /// table. Default one second: a full table takes a tenth of a second to turn into ranges.
     pub publish_interval: Duration,
 }
 
@@ -159,7 +159,7 @@ pub struct Collector {
     rib: Rib,
     outputs: VecDeque<CollectorOutput>,
     published: u64,
-    next_publication: Moment,
+    published_at: Option<Moment>,
 }
 
 #[derive(Debug, Default)]
@@ -176,6 +176,10 @@ struct Peer {
 
 /// GoBGP without graceful restart sends no End-of-RIB, and its full table comes without pauses.
 const QUIET: Duration = Duration::from_secs(10);
+
+/// A first table comes within seconds to minutes. What is published before its end is better than
+/// nothing, and old before long.
+const LOADING_PATIENCE: u32 = 5;
 
 impl Peer {
     /// Moves the moment of quiet behind the update that just came. It is the first update that sets
@@ -205,7 +209,7 @@ impl Collector {
             config,
             outputs: VecDeque::new(),
             published: 0,
-            next_publication: Moment::EPOCH,
+            published_at: None,
         })
     }
 
@@ -368,20 +372,28 @@ impl Collector {
     }
 
     fn publish_when_due(&mut self, now: Moment) {
-        if self.rib.version() != self.published && self.next_publication <= now {
+        if self.publication_due().is_some_and(|due| due <= now) {
             self.published = self.rib.version();
-            self.next_publication = now + self.config.publish_interval;
+            self.published_at = Some(now);
             self.push(CollectorOutput::Publish);
         }
     }
 
+    /// When the table may be published; `None` while nothing has changed.
+    fn publication_due(&self) -> Option<Moment> {
+        let is_loading = self.peers.iter().any(|peer| !peer.loading.is_empty());
+        let patience = if is_loading { LOADING_PATIENCE } else { 1 };
+        let interval = self.config.publish_interval * patience;
+        let due = self.published_at.map_or(Moment::EPOCH, |at| at + interval);
+        (self.rib.version() != self.published).then_some(due)
+    }
+
     fn next_moment(&self) -> Option<Moment> {
-        let unpublished = self.rib.version() != self.published;
         let peers = self.peers.iter();
         let deadlines = peers.flat_map(|peer| [peer.session_wait, peer.quiet_at]);
         deadlines
             .chain([self.rib.next_expiry()])
-            .chain([unpublished.then_some(self.next_publication)])
+            .chain([self.publication_due()])
             .flatten()
             .min()
     }
