@@ -1,7 +1,10 @@
 //! The flags, as users type them. What they mean is resolved once, in each command's module.
 
+mod origin;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
 use nearside_discover::planner::PlannerKind;
@@ -13,6 +16,10 @@ use crate::faces::{Format, Pattern, SortKey};
 use crate::games::{GAMES, Game};
 use crate::lab::MasterPorts;
 
+pub use origin::{
+    OriginArgs, OriginCommand, OriginListenArgs, OriginSourceArgs, OriginStatsArgs, OriginUseArgs,
+};
+
 /// Find the game servers near you.
 ///
 /// nearside asks master servers for their lists, probes near servers first, stops by itself when
@@ -21,6 +28,7 @@ use crate::lab::MasterPorts;
 #[command(
     name = "nearside",
     version,
+    long_version = long_version(),
     max_term_width = 100,
     arg_required_else_help = true
 )]
@@ -43,6 +51,8 @@ pub enum Command {
     Browse(BrowseArgs),
     /// Look closely at one server: players, rules, quality of the path
     Query(QueryArgs),
+    /// Where addresses come from: origin AS and country, from a live BGP feed down to a built-in table
+    Origin(OriginArgs),
     /// Run an Internet on loopback: thousands of servers with real-world delays, and their masters
     Lab(LabArgs),
     /// Feed a recorded browse to the engine again and check that it does the same
@@ -67,6 +77,9 @@ pub struct BrowseArgs {
     /// What to list.
     #[command(flatten)]
     pub sources: SourceArgs,
+    /// Where servers' addresses come from; the lab has its own table.
+    #[command(flatten)]
+    pub origin: OriginSourceArgs,
     /// How to probe.
     #[command(flatten)]
     pub probing: ProbingArgs,
@@ -116,9 +129,6 @@ pub struct SourceArgs {
     /// [default: 25, unlimited on loopback]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub master_pace: Option<u32>,
-    /// Origins of addresses, as CSV lines prefix,asn,country (the lab has its own)
-    #[arg(long, value_name = "FILE", conflicts_with = "lab")]
-    pub origins: Option<PathBuf>,
     /// Probe private and loopback addresses too: your LAN, or servers on this machine
     #[arg(long)]
     pub lan: bool,
@@ -387,6 +397,15 @@ pub struct BenchBrowseArgs {
     /// Leave quakestat out
     #[arg(long)]
     pub alone: bool,
+}
+
+/// The version, and whom the data in the program is from: its licence asks for it.
+fn long_version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let (version, thanks) = (env!("CARGO_PKG_VERSION"), nearside_origin_data::ATTRIBUTION);
+        format!("{version}\n{thanks}")
+    });
+    &TEXT
 }
 
 fn parse_game(text: &str) -> Result<&'static Game, String> {

@@ -7,3 +7,4 @@ pub mod exit;
 pub mod faces;
 pub mod games;
 pub mod lab;
+pub mod origins;

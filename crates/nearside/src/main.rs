@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Browse(args) => commands::browse::run(args),
         Command::Query(args) => commands::query::run(args),
+        Command::Origin(args) => commands::origin::run(args),
         Command::Lab(args) => commands::lab::run(args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Sim(args) => commands::sim::run(args),

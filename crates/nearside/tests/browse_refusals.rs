@@ -6,17 +6,7 @@ mod common;
 
 use std::net::UdpSocket;
 
-use common::{Folder, ndjson, nearside, one_lab_at_a_time};
-
-/// Refused as bad usage or bad input, with all of these words and nothing on standard output.
-#[track_caller]
-fn is_refused(arguments: &[&str], words: &[&str]) {
-    let mut finished = nearside(arguments).expect_code(2);
-    for words in words {
-        finished = finished.expect_stderr(words);
-    }
-    assert_eq!(finished.stdout, "");
-}
+use common::{Folder, is_refused, ndjson, nearside, one_lab_at_a_time};
 
 #[test]
 fn bad_flags_are_refused_with_what_would_be_right() {

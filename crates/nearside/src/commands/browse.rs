@@ -31,7 +31,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     let clock = MonotonicClock::start();
     let seed = seed(args.probing.seed)?;
     let planner = planner_config(&args.planning, args.showing.max_rtt)?;
-    let lists = lists(&args.sources, &args.showing, planner, seed, clock)?;
+    let lists = lists(args, planner, seed, clock)?;
     let favourites = lists.favourites.clone();
     let stop_rtt = planner.clusters.rtt_stop;
     let mut face = face(&args.showing, &favourites, stop_rtt);
@@ -54,7 +54,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
         face: &mut face,
         shows_progress: !(args.showing.quiet && is_table(&args.showing)),
         last_progress: None,
-        warnings: Vec::new(),
+        warnings: lists.notes,
         closed: None,
         stop: stop.clone(),
     };

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod browse;
 pub mod lab;
+pub mod origin;
 pub mod query;
 pub mod replay;
 pub mod sim;

@@ -31,6 +31,16 @@ pub fn nearside<S: AsRef<str>>(arguments: &[S]) -> Finished {
     process::nearside(arguments).finish(b"", LONG)
 }
 
+/// Refused as bad usage or bad input, with all of these words and nothing on standard output.
+#[track_caller]
+pub fn is_refused(arguments: &[&str], words: &[&str]) {
+    let mut finished = nearside(arguments).expect_code(2);
+    for words in words {
+        finished = finished.expect_stderr(words);
+    }
+    assert_eq!(finished.stdout, "");
+}
+
 /// Labs have fixed ports for their masters: one at a time in each test program.
 pub fn one_lab_at_a_time() -> MutexGuard<'static, ()> {
     static LAB: Mutex<()> = Mutex::new(());

@@ -19,11 +19,12 @@ use nearside_wire::steam::Region;
 use nearside_world::farm::FarmConfig;
 use nearside_world::{Game as LabGame, ListMasterConfig};
 
-use crate::cli::{ShowingArgs, SourceArgs};
+use crate::cli::{BrowseArgs, OriginSourceArgs, ShowingArgs, SourceArgs};
 use crate::commands::{challenge_policy, share};
 use crate::exit::WorldFailure;
 use crate::games::{Listing, quake3_request, steam_filter};
 use crate::lab::{self, LabPlan, MasterPorts};
+use crate::origins::Origins;
 
 /// Everything that says what to probe.
 pub(super) struct Lists {
@@ -33,17 +34,24 @@ pub(super) struct Lists {
     pub(super) favourites: Vec<ServerAddr>,
     pub(super) policy: ListPolicy,
     pub(super) origins: Box<dyn OriginLookup>,
+    /// What is to be said about the origin data.
+    pub(super) notes: Vec<String>,
     /// Answers as long as it lives.
     pub(super) lab: Option<LabHandle>,
 }
 
 pub(super) fn lists(
-    args: &SourceArgs,
-    showing: &ShowingArgs,
+    args: &BrowseArgs,
     planner: PlannerConfig,
     seed: u64,
     clock: MonotonicClock,
 ) -> Result<Lists> {
+    let BrowseArgs {
+        sources: args,
+        showing,
+        origin,
+        ..
+    } = args;
     if args.lab.is_none()
         && args.master.is_empty()
         && args.file.is_empty()
@@ -66,7 +74,8 @@ pub(super) fn lists(
             reach: reach(args),
             per_address: args.per_address,
         },
-        origins: Box::new(origin_table(args)?),
+        origins: Box::new(OriginTable::default()),
+        notes: Vec::new(),
         lab: None,
     };
     for name in &args.master {
@@ -74,10 +83,22 @@ pub(super) fn lists(
         let form = origin_form(planner.kind, showing);
         lists.masters.push(master(args, name.clone(), addr, form));
     }
-    if let Some(place) = &args.lab {
-        add_lab(&mut lists, args, showing, place, seed, clock)?;
+    match &args.lab {
+        Some(_) if !origin.is_default() => bail!(
+            "--lab has a table of its own: leave out --origins, --mrt, --asn-db, --origin-config and --only-given"
+        ),
+        Some(place) => add_lab(&mut lists, args, showing, place, seed, clock)?,
+        None => add_origins(&mut lists, origin)?,
     }
     Ok(lists)
+}
+
+/// Any master's list gets its origins from this machine's sources.
+fn add_origins(lists: &mut Lists, args: &OriginSourceArgs) -> Result<()> {
+    let origins = Origins::open(args)?;
+    lists.notes = origins.notes();
+    lists.origins = Box::new(origins);
+    Ok(())
 }
 
 const fn reach(args: &SourceArgs) -> Reach {
@@ -241,12 +262,4 @@ fn text_of(name: &str, bytes: Vec<u8>) -> Result<String> {
     Ok(text
         .strip_prefix('\u{FEFF}')
         .map_or(text.clone(), str::to_owned))
-}
-
-fn origin_table(args: &SourceArgs) -> Result<OriginTable> {
-    let Some(path) = &args.origins else {
-        return Ok(OriginTable::default());
-    };
-    let (name, text) = read_text(path)?;
-    Ok(OriginTable::parse(&name, &text)?)
 }
