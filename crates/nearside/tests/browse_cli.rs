@@ -302,14 +302,25 @@ fn a_master_that_wants_cookies_is_read_in_both_protocols() {
 
 #[test]
 fn a_plain_list_gets_its_origins_from_the_machines_tables() {
-    let _alone = one_lab_at_a_time();
     let _lab = Lab::start(&["--place", "DE", "--servers", "50", "--base-port", "31400"]);
     let folder = Folder::new();
     let table = folder.write("table.csv", "127.0.0.0/9,3356,SE\n127.128.0.0/9,174,FI\n");
     // List order asks the master plainly: what the rows say comes from the table alone.
     let finished = nearside(&[
-        "browse", "--master", "127.0.0.1:27011", "--lan", "--asn-db", &table, "--planner", "conventional",
-        "--tries", "1", "--pace", "unlimited", "--format", "json",
+        "browse",
+        "--master",
+        "127.0.0.1:27011",
+        "--lan",
+        "--asn-db",
+        &table,
+        "--planner",
+        "conventional",
+        "--tries",
+        "1",
+        "--pace",
+        "unlimited",
+        "--format",
+        "json",
     ])
     .expect_code(0);
     let rows = snapshot(&finished).servers;
