@@ -7,9 +7,13 @@
 //! - [`run`]: one discovery, on record.
 //! - [`Score`]: what a run was worth.
 //! - [`compare`]: many methods, clients and seeds.
+//! - [`experiment`]: what tables and figures of papers are made of; [`armitage`] has those of the
+//!   two discovery papers.
 
+pub mod armitage;
 mod batch;
 pub mod compare;
+pub mod experiment;
 mod labels;
 mod method;
 mod record;

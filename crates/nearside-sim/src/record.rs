@@ -49,6 +49,12 @@ pub enum Phase {
 }
 
 impl RunRecord {
+    /// When the last calibration probe was settled; `None` if there was none.
+    pub fn calibrated(&self) -> Option<Moment> {
+        let calibration = self.probes.iter().filter(|p| p.phase == Phase::Calibration);
+        calibration.map(|probe| probe.settled).max()
+    }
+
     /// RTT_bottom of Algorithm 2 over the ordered probes: when it was what, from the first full
     /// window on. Computed from the record, so that it can be followed beyond the stop.
     pub fn rtt_bottom(&self, rule: StopRule, stop: Rtt) -> Vec<(Moment, Rtt)> {

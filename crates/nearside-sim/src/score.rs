@@ -47,6 +47,8 @@ pub struct Score {
     pub clusters: usize,
     /// Servers probed to calibrate.
     pub calibration_probes: usize,
+    /// How long that took; `None` where nothing is calibrated.
+    pub calibration_seconds: Option<f64>,
 }
 
 /// How many of the nearest servers a player would choose from.
@@ -55,7 +57,12 @@ const BEST: usize = 10;
 impl Score {
     /// Runs a method and judges it.
     pub fn of_run(scene: &Scene<'_>, method: &Method, seed: u64) -> Self {
-        let score = Self::of(&run(scene, method, seed), scene);
+        Self::of(&run(scene, method, seed), method, scene)
+    }
+
+    /// Judges a run by the scene it took place in.
+    pub fn of(record: &RunRecord, method: &Method, scene: &Scene<'_>) -> Self {
+        let score = Self::measured(record, scene);
         match method {
             Method::Planner(_) => score,
             Method::Oracle => score.with_ideal_order(),
@@ -77,8 +84,7 @@ impl Score {
         self
     }
 
-    /// Judges a run by the scene it took place in.
-    pub fn of(record: &RunRecord, scene: &Scene<'_>) -> Self {
+    fn measured(record: &RunRecord, scene: &Scene<'_>) -> Self {
         let playable = (0..scene.population.servers.len())
             .filter(|&server| scene.is_playable(server))
             .count();
@@ -104,6 +110,7 @@ impl Score {
             bytes_received: summary.bytes_received,
             clusters: record.plan.clusters,
             calibration_probes: record.plan.calibration_probes,
+            calibration_seconds: record.calibrated().map(|at| at.since_epoch().as_secs_f64()),
         }
     }
 

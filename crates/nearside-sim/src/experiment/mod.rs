@@ -1,0 +1,83 @@
+//! What an experiment is: it asks for runs, and tells what they showed. Experiments that ask for
+//! the same runs share them.
+
+mod crowd;
+mod job;
+mod setup;
+mod study;
+
+use std::fmt;
+
+use nearside_report::{Part, Report};
+
+use crate::batch::Progress;
+
+pub use crowd::Crowd;
+pub use job::Job;
+pub use setup::{Setup, Size};
+pub use study::Study;
+
+/// A table, figure or section of a paper, to be made again.
+pub trait Experiment: Send + Sync {
+    /// What users call it.
+    fn name(&self) -> Name;
+
+    /// What readers see first: `Table 2: optimised discovery from six locations`.
+    fn title(&self) -> String;
+
+    /// The runs it needs on every seed.
+    fn jobs(&self) -> Vec<Job> {
+        Vec::new()
+    }
+
+    /// The runs it needs probe by probe, on the first seed only; scores of all seeds come along.
+    fn pictures(&self) -> Vec<Job> {
+        Vec::new()
+    }
+
+    /// What came out, in reading order.
+    fn parts(&self, study: &Study) -> Vec<Part>;
+}
+
+/// An experiment by its paper and its place there: the words behind `nearside sim`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    /// The paper: `armitage-as`.
+    pub paper: &'static str,
+    /// The table or figure: `table2`.
+    pub item: &'static str,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.paper, self.item)
+    }
+}
+
+/// Runs experiments together, each run once, and reports on each in turn.
+pub fn conduct(
+    experiments: &[Box<dyn Experiment>],
+    setup: &Setup,
+    progress: &dyn Progress,
+) -> Vec<Report> {
+    let jobs = experiments.iter().flat_map(|experiment| experiment.jobs());
+    let pictures = experiments
+        .iter()
+        .flat_map(|experiment| experiment.pictures());
+    let study = Study::run(setup.clone(), jobs.collect(), pictures.collect(), progress);
+    let each = experiments.iter().map(AsRef::as_ref);
+    each.map(|experiment| report(experiment, &study)).collect()
+}
+
+fn report(experiment: &dyn Experiment, study: &Study) -> Report {
+    let (name, setup) = (experiment.name(), study.setup());
+    Report {
+        parts: experiment.parts(study),
+        ..Report::new(
+            format!("{}-{}", name.paper, name.item),
+            experiment.title(),
+            setup.command(&name.to_string()),
+            setup.seeds_in_words(),
+        )
+    }
+}
