@@ -12,6 +12,7 @@
 
 pub mod armitage;
 mod batch;
+mod catalogue;
 pub mod compare;
 pub mod experiment;
 mod labels;
@@ -23,6 +24,7 @@ mod score;
 mod seeds;
 
 pub use batch::{NoThreads, Progress, Unwatched, with_threads};
+pub use catalogue::{Volume, catalogue, everything};
 pub use labels::mislabel;
 pub use method::{Method, UnknownMethod};
 pub use record::{Phase, Probe, RunRecord};

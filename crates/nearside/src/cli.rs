@@ -59,7 +59,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Measure nearside beside other programs in one run
     Bench(BenchArgs),
-    /// Experiments in virtual Internets: planners side by side
+    /// Experiments in virtual Internets: planners side by side, tables and figures of papers
     Sim(SimArgs),
 }
 

@@ -47,7 +47,7 @@ pub(super) fn ours() -> Option<Method> {
 /// A paper's method, ours, the baseline and the oracle, on the same instances.
 pub(super) struct Contest {
     pub(super) clients: Vec<Client>,
-    /// The paper's own first.
+    /// What the paper's numbers are about comes first.
     methods: Vec<Method>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Measure<'a> {
     pub(super) unit: Option<&'a str>,
     pub(super) decimals: u8,
     pub(super) better: Better,
-    /// How much it proves of the paper's own method.
+    /// How much it proves of what the paper's numbers are about.
     pub(super) evidence: Evidence,
     /// What the paper prints for a client.
     pub(super) published: Published<'a>,
@@ -92,17 +92,19 @@ impl Judged<'_> {
 }
 
 impl Contest {
-    /// `own` is the method the paper is about.
-    pub(super) fn new(clients: Vec<Client>, own: Method) -> Self {
-        let mut methods = vec![own];
-        for other in ours()
-            .into_iter()
+    /// The method the paper proposes comes first.
+    pub(super) fn of_proposal(clients: Vec<Client>, proposed: Method) -> Self {
+        let first = [proposed].into_iter().chain(ours());
+        let methods = first
             .chain([Method::CONVENTIONAL, Method::Oracle])
-        {
-            if !methods.contains(&other) {
-                methods.push(other);
-            }
-        }
+            .collect();
+        Self { clients, methods }
+    }
+
+    /// Conventional discovery comes first: the table or figure is about that.
+    pub(super) fn of_baseline(clients: Vec<Client>, proposed: Method) -> Self {
+        let first = [Method::CONVENTIONAL, proposed].into_iter().chain(ours());
+        let methods = first.chain([Method::Oracle]).collect();
         Self { clients, methods }
     }
 

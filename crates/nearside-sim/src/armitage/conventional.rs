@@ -1,11 +1,12 @@
 //! RTT against time in list order: figures 2 and 3 of both papers. Near servers come at any time,
 //! so a player has to wait for all of them.
 
+use nearside_discover::planner::PlannerKind;
 use nearside_report::{Better, Evidence, Figure, Layer, Part};
 
 use super::contest::{Client, Contest, Measure};
 use super::published::{AS_FULL_SECONDS, as_row, country_row};
-use super::reordered::{RTT_STOP_MS, points, time_axes};
+use super::reordered::{RTT_STOP_MS, figure_title, points, time_axes};
 use crate::experiment::{Experiment, Job, Name, Study};
 use crate::method::Method;
 use crate::record::Phase;
@@ -14,6 +15,8 @@ use crate::record::Phase;
 pub(super) struct Conventional {
     name: Name,
     client: Client,
+    /// The paper's own method.
+    proposed: PlannerKind,
     full_seconds: Option<f64>,
 }
 
@@ -22,6 +25,7 @@ impl Conventional {
         Self {
             name,
             client: as_row(label).client,
+            proposed: PlannerKind::As,
             full_seconds: Some(AS_FULL_SECONDS),
         }
     }
@@ -31,12 +35,13 @@ impl Conventional {
         Self {
             name,
             client: row.client,
+            proposed: PlannerKind::Country,
             full_seconds: row.full_seconds,
         }
     }
 
     fn contest(&self) -> Contest {
-        Contest::new(vec![self.client], Method::CONVENTIONAL)
+        Contest::of_baseline(vec![self.client], Method::published(self.proposed))
     }
 }
 
@@ -46,9 +51,9 @@ impl Experiment for Conventional {
     }
 
     fn title(&self) -> String {
-        let number = self.name.item.trim_start_matches("figure");
         let label = self.client.label;
-        format!("Figure {number}: RTT against time in list order, seen from {label}")
+        let what = format!("RTT against time in list order, seen from {label}");
+        figure_title(self.name, &what)
     }
 
     fn jobs(&self) -> Vec<Job> {

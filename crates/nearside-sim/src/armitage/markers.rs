@@ -17,7 +17,7 @@ pub(super) struct Markers(pub(super) Name);
 
 fn contest() -> Contest {
     let clients = AS_ROWS.iter().map(|row| row.client).collect();
-    Contest::new(clients, Method::published(PlannerKind::As))
+    Contest::of_proposal(clients, Method::published(PlannerKind::As))
 }
 
 impl Experiment for Markers {

@@ -32,7 +32,7 @@ impl Optimised {
         Self {
             name,
             paper: Paper::As,
-            contests: vec![("css", Evidence::Fitted, Contest::new(clients, own))],
+            contests: vec![("css", Evidence::Fitted, Contest::of_proposal(clients, own))],
         }
     }
 
@@ -40,7 +40,7 @@ impl Optimised {
         let contest = |game: Crowd| {
             let clients = COUNTRY_ROWS.iter().map(|row| row.client);
             let of_game = clients.filter(|client| client.crowd == game).collect();
-            Contest::new(of_game, Method::published(PlannerKind::Country))
+            Contest::of_proposal(of_game, Method::published(PlannerKind::Country))
         };
         Self {
             name,

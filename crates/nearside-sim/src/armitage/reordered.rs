@@ -5,6 +5,7 @@ use nearside_discover::planner::{PlannerConfig, PlannerKind, StopRule};
 use nearside_report::{Axis, Better, Evidence, Figure, Layer, Part, Point};
 use nearside_types::{Moment, Rtt};
 
+use super::AS_CLUSTERS;
 use super::contest::{Client, Contest, Measure};
 use super::published::{AS_CALIBRATION_SECONDS, as_row, country_row};
 use crate::experiment::{Crowd, Experiment, Job, Name, Study};
@@ -64,7 +65,7 @@ impl Reordered {
     }
 
     fn contest(&self) -> Contest {
-        Contest::new(vec![self.client], Method::published(self.kind))
+        Contest::of_proposal(vec![self.client], Method::published(self.kind))
     }
 
     /// The same run without its end: "re-ordered probes are plotted beyond auto-stop to illustrate
@@ -89,9 +90,8 @@ impl Experiment for Reordered {
     }
 
     fn title(&self) -> String {
-        let number = self.name.item.trim_start_matches("figure");
-        let label = self.client.label;
-        format!("Figure {number}: optimised discovery, client in {label}")
+        let what = format!("optimised discovery, client in {}", self.client.label);
+        figure_title(self.name, &what)
     }
 
     fn jobs(&self) -> Vec<Job> {
@@ -178,6 +178,16 @@ impl Reordered {
             study.setup().seeds.first(),
         )
     }
+}
+
+/// `AS clusters, Figure 5: …`.
+pub(super) fn figure_title(name: Name, what: &str) -> String {
+    let paper = match name.paper {
+        AS_CLUSTERS => "AS clusters",
+        _ => "Country clusters",
+    };
+    let number = name.item.trim_start_matches("figure");
+    format!("{paper}, Figure {number}: {what}")
 }
 
 /// The axes of the papers' pictures.

@@ -1,5 +1,6 @@
 //! Table 1 of the AS paper: what conventional discovery costs from six places.
 
+use nearside_discover::planner::PlannerKind;
 use nearside_report::{Better, Cell, Column, Evidence, Part, Table};
 
 use super::contest::{Client, Contest, Measure};
@@ -12,7 +13,7 @@ pub(super) struct Traffic(pub(super) Name);
 
 fn contest() -> Contest {
     let clients = AS_ROWS.iter().map(|row| row.client).collect();
-    Contest::new(clients, Method::CONVENTIONAL)
+    Contest::of_baseline(clients, Method::published(PlannerKind::As))
 }
 
 impl Experiment for Traffic {

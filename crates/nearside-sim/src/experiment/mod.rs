@@ -30,7 +30,7 @@ pub trait Experiment: Send + Sync {
         Vec::new()
     }
 
-    /// The runs it needs probe by probe, on the first seed only; scores of all seeds come along.
+    /// The runs it needs probe by probe, on the first seed only.
     fn pictures(&self) -> Vec<Job> {
         Vec::new()
     }

@@ -31,7 +31,7 @@ struct Outcome {
 }
 
 impl Study {
-    /// Runs every job on every seed; `pictures` also keep the record of the first.
+    /// Runs every job on every seed, and `pictures` on the first, whose records are kept.
     pub(super) fn run(
         setup: Setup,
         jobs: Vec<Job>,
@@ -39,7 +39,7 @@ impl Study {
         progress: &dyn Progress,
     ) -> Self {
         let plan = Plan::new(jobs, pictures);
-        progress.expect(plan.jobs.len() * setup.seeds.as_slice().len());
+        progress.expect(plan.runs(&setup));
         let by_seed = parallel(setup.seeds.as_slice(), |&seed| {
             plan.outcomes(&setup, seed, progress)
         });
@@ -54,7 +54,7 @@ impl Study {
         &self.setup
     }
 
-    /// The scores of a job, seed by seed.
+    /// The scores of a job, seed by seed; of one that was only drawn, that of the first seed.
     ///
     /// # Panics
     /// If no experiment asked for it: a mistake in the experiment.
@@ -88,7 +88,7 @@ impl Study {
     }
 }
 
-fn entries(jobs: Vec<Job>, by_seed: Vec<Vec<Outcome>>) -> Vec<Entry> {
+fn entries(jobs: Vec<Job>, by_seed: Vec<Vec<Option<Outcome>>>) -> Vec<Entry> {
     let empty = |job| Entry {
         job,
         scores: Vec::new(),
@@ -97,42 +97,58 @@ fn entries(jobs: Vec<Job>, by_seed: Vec<Vec<Outcome>>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = jobs.into_iter().map(empty).collect();
     for outcomes in by_seed {
         for (entry, outcome) in entries.iter_mut().zip(outcomes) {
-            entry.scores.push(outcome.score);
-            entry.record = entry.record.take().or(outcome.record);
+            if let Some(outcome) = outcome {
+                entry.scores.push(outcome.score);
+                entry.record = entry.record.take().or(outcome.record);
+            }
         }
     }
     entries
 }
 
-/// Every job once.
+/// Every job once: first those of all seeds, then those that are only drawn.
 struct Plan {
     jobs: Vec<Job>,
+    /// So many of them are for all seeds.
+    everywhere: usize,
     pictures: Vec<Job>,
 }
 
 impl Plan {
     fn new(wanted: Vec<Job>, pictures: Vec<Job>) -> Self {
         let mut jobs: Vec<Job> = Vec::new();
-        for job in wanted.into_iter().chain(pictures.iter().cloned()) {
-            if !jobs.contains(&job) {
-                jobs.push(job);
-            }
+        add_new(&mut jobs, wanted);
+        let everywhere = jobs.len();
+        add_new(&mut jobs, pictures.iter().cloned());
+        Self {
+            jobs,
+            everywhere,
+            pictures,
         }
-        Self { jobs, pictures }
     }
 
-    /// All jobs on one seed. Each population is made once and dropped when its jobs are done.
-    fn outcomes(&self, setup: &Setup, seed: u64, progress: &dyn Progress) -> Vec<Outcome> {
+    fn runs(&self, setup: &Setup) -> usize {
+        let drawn_only = self.jobs.len() - self.everywhere;
+        self.everywhere * setup.seeds.as_slice().len() + drawn_only
+    }
+
+    /// All jobs on one seed; `None` for those that are only drawn, and not from this one. Each
+    /// population is made once and dropped when its jobs are done.
+    fn outcomes(&self, setup: &Setup, seed: u64, progress: &dyn Progress) -> Vec<Option<Outcome>> {
+        let is_first = seed == setup.seeds.first();
+        let count = match is_first {
+            true => self.jobs.len(),
+            false => self.everywhere,
+        };
         let mut outcomes: Vec<Option<Outcome>> = self.jobs.iter().map(|_| None).collect();
         for crowd in self.crowds() {
-            let places: Vec<usize> = (0..self.jobs.len())
-                .filter(|&place| self.jobs[place].crowd == crowd)
-                .collect();
+            let of_crowd = |&place: &usize| self.jobs[place].crowd == crowd;
+            let places: Vec<usize> = (0..count).filter(of_crowd).collect();
             let population = crowd.population(setup.size, seed);
-            let keeps = seed == setup.seeds.first();
             let done = parallel(&places, |&place| {
                 let job = &self.jobs[place];
-                let outcome = outcome(job, &population, seed, keeps && self.pictures.contains(job));
+                let keep = is_first && self.pictures.contains(job);
+                let outcome = outcome(job, &population, seed, keep);
                 progress.done();
                 outcome
             });
@@ -140,9 +156,7 @@ impl Plan {
                 outcomes[place] = Some(outcome);
             }
         }
-        let all = outcomes.into_iter();
-        all.map(|outcome| outcome.expect("every job has a crowd"))
-            .collect()
+        outcomes
     }
 
     fn crowds(&self) -> Vec<Crowd> {
@@ -153,6 +167,14 @@ impl Plan {
             }
         }
         crowds
+    }
+}
+
+fn add_new(jobs: &mut Vec<Job>, more: impl IntoIterator<Item = Job>) {
+    for job in more {
+        if !jobs.contains(&job) {
+            jobs.push(job);
+        }
     }
 }
 

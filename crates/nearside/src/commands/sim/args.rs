@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use nearside_discover::prober::Pace;
-use nearside_sim::{Method, Seeds};
+use nearside_sim::{Method, Seeds, Volume, armitage};
 
 use crate::faces::Format;
 
@@ -21,6 +22,99 @@ pub struct SimArgs {
 pub enum SimCommand {
     /// Discover the same servers by several planners and score them: probes, time, recall
     Compare(CompareArgs),
+    /// Tables and figures of Armitage 2008, clusters by origin AS
+    ArmitageAs(ArmitageAsArgs),
+    /// Tables and figures of Armitage 2008, clusters by country and /8
+    ArmitageCountry(ArmitageCountryArgs),
+    /// Every table and figure on one page
+    All(AllArgs),
+}
+
+/// Tables and figures of Armitage 2008, clusters by origin AS.
+#[derive(Debug, Args)]
+#[command(after_help = PAPER_EXAMPLES)]
+pub struct ArmitageAsArgs {
+    /// Which one, or all of them
+    #[arg(value_name = "WHAT", value_parser = items(armitage::AS_CLUSTERS))]
+    pub what: String,
+    /// How.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where files go.
+    #[command(flatten)]
+    pub showing: PaperShowingArgs,
+}
+
+/// Tables and figures of Armitage 2008, clusters by country and /8.
+#[derive(Debug, Args)]
+#[command(after_help = PAPER_EXAMPLES)]
+pub struct ArmitageCountryArgs {
+    /// Which one, or all of them
+    #[arg(value_name = "WHAT", value_parser = items(armitage::COUNTRY_CLUSTERS))]
+    pub what: String,
+    /// How.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where files go.
+    #[command(flatten)]
+    pub showing: PaperShowingArgs,
+}
+
+const PAPER_EXAMPLES: &str = "Examples:
+  nearside sim armitage-as table2 --seeds 0-3
+  nearside sim armitage-country figure7 --seeds 0 --out pictures
+
+Each prints the paper's number, the paper's method in our world, the baseline (conventional) and the
+oracle side by side, and says what was fitted. docs/sim.md explains.
+
+Exit codes: 0 done; 2 bad usage; 3 files cannot be written.";
+
+/// What a table or figure is shown as.
+#[derive(Debug, Args)]
+pub struct PaperShowingArgs {
+    /// table, or json for scripts
+    #[arg(long, value_name = "FORM", default_value = "table", value_parser = ["table", "json"])]
+    pub format: String,
+    /// Also write CSV, JSON and SVG into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// How experiments are run.
+#[derive(Debug, Args)]
+pub struct HowArgs {
+    /// Seeds and ranges of seeds [default: 1000-1015, those for reporting; 0-1 with --quick]
+    #[arg(long, value_name = "SEEDS")]
+    pub seeds: Option<Seeds>,
+    /// CS:S worlds of a tenth of the size: shows that everything works, proves nothing
+    #[arg(long)]
+    pub quick: bool,
+    /// Threads to use [default: one for each core]; the results are the same
+    #[arg(long, value_name = "N", value_parser = crate::cli::at_least_one)]
+    pub threads: Option<usize>,
+}
+
+/// Every table and figure on one page.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nearside sim all --out page --quick    half a minute, small worlds
+  nearside sim all --out page            minutes, the worlds of the papers
+
+Writes index.html, readable without a server, and beside it CSV, JSON and SVG of everything on it.
+
+Exit codes: 0 done; 2 bad usage; 3 files cannot be written.")]
+pub struct AllArgs {
+    /// The folder to write to
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// How.
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+fn items(paper: &str) -> PossibleValuesParser {
+    let volume = Volume::find(paper).expect("the catalogue has every paper of the commands");
+    PossibleValuesParser::new(volume.items())
 }
 
 /// Discover the same servers by several planners and score them.

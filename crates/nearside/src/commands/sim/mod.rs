@@ -2,19 +2,33 @@
 
 mod args;
 mod compare;
+mod papers;
 mod progress;
 
 use anyhow::Result;
-use nearside_sim::with_threads;
+use nearside_sim::{armitage, with_threads};
 
 use crate::exit::Exit;
 
-pub use args::{CompareArgs, SimArgs, SimCommand};
+pub use args::{
+    AllArgs, ArmitageAsArgs, ArmitageCountryArgs, CompareArgs, HowArgs, PaperShowingArgs, SimArgs,
+    SimCommand,
+};
 
 /// Runs the command.
 pub fn run(args: &SimArgs) -> Result<Exit> {
     match &args.what {
         SimCommand::Compare(args) => compare::run(args),
+        SimCommand::ArmitageAs(args) => {
+            papers::run(armitage::AS_CLUSTERS, &args.what, &args.how, &args.showing)
+        }
+        SimCommand::ArmitageCountry(args) => papers::run(
+            armitage::COUNTRY_CLUSTERS,
+            &args.what,
+            &args.how,
+            &args.showing,
+        ),
+        SimCommand::All(args) => papers::all(args),
     }
 }
 

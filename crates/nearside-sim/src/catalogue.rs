@@ -1,0 +1,83 @@
+//! Every experiment there is, by paper, and the page that shows them all.
+
+use nearside_report::{Chapter, Data, Page, Report};
+
+use crate::armitage::{self, Conclusion};
+use crate::batch::Progress;
+use crate::experiment::{Experiment, Setup, conduct};
+
+/// The experiments of one paper.
+pub struct Volume {
+    /// What users type: `armitage-as`.
+    pub name: &'static str,
+    /// What readers see.
+    pub title: &'static str,
+    /// In the order of the paper.
+    pub experiments: Vec<Box<dyn Experiment>>,
+}
+
+/// All papers. A new one is a module with its experiments and an entry here.
+pub fn catalogue() -> Vec<Volume> {
+    vec![
+        Volume {
+            name: armitage::AS_CLUSTERS,
+            title: "Armitage 2008: clusters by origin AS",
+            experiments: armitage::as_clusters(),
+        },
+        Volume {
+            name: armitage::COUNTRY_CLUSTERS,
+            title: "Armitage 2008: clusters by country and /8",
+            experiments: armitage::country_clusters(),
+        },
+    ]
+}
+
+impl Volume {
+    /// The paper of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        catalogue().into_iter().find(|volume| volume.name == name)
+    }
+
+    /// The experiments a word stands for: one by its name, or [`Volume::ALL`].
+    pub fn chosen(self, item: &str) -> Vec<Box<dyn Experiment>> {
+        let all = self.experiments.into_iter();
+        all.filter(|experiment| item == Self::ALL || experiment.name().item == item)
+            .collect()
+    }
+
+    /// The words that [`chosen`](Self::chosen) understands.
+    pub fn items(&self) -> impl Iterator<Item = &'static str> {
+        let items = self.experiments.iter().map(|e| e.name().item);
+        items.chain([Self::ALL])
+    }
+
+    /// The word for every experiment of a paper.
+    pub const ALL: &'static str = "all";
+}
+
+/// Runs everything, each run once, and sets it on a page with the conclusion on top. `footer` says
+/// who made it; the rest depends on the setup alone.
+pub fn everything(setup: &Setup, footer: String, progress: &dyn Progress) -> Page {
+    let volumes = catalogue();
+    let counts: Vec<usize> = volumes.iter().map(|v| v.experiments.len()).collect();
+    let titles: Vec<&str> = volumes.iter().map(|volume| volume.title).collect();
+    let mut experiments: Vec<Box<dyn Experiment>> = vec![Box::new(Conclusion)];
+    experiments.extend(volumes.into_iter().flat_map(|volume| volume.experiments));
+    let mut reports = conduct(&experiments, setup, progress).into_iter();
+    let conclusion = reports.next().expect("the conclusion is the first");
+    let chapters = titles
+        .into_iter()
+        .zip(counts)
+        .map(|(title, count)| Chapter {
+            title: title.to_owned(),
+            lead: Vec::new(),
+            reports: reports.by_ref().take(count).collect::<Vec<Report>>(),
+        });
+    Page {
+        title: "Game server discovery: published, measured, perfect".to_owned(),
+        chapters: chapters.collect(),
+        lead: conclusion.parts,
+        footer,
+        data: Data::Beside,
+    }
+}

@@ -1,0 +1,118 @@
+//! `nearside sim PAPER WHAT` and `nearside sim all`: tables and figures of papers, made again.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use nearside_report::files::{self, File};
+use nearside_report::{Report, html, json, text};
+use nearside_sim::experiment::{Setup, Size, conduct};
+use nearside_sim::{Volume, everything};
+
+use super::args::{AllArgs, HowArgs, PaperShowingArgs};
+use super::on_threads;
+use super::progress::Bar;
+use crate::exit::{Exit, WorldFailure};
+use crate::faces::is_closed_pipe;
+
+/// What a terminal is wide enough for.
+const WIDTH: usize = 120;
+
+/// The page that `all` writes.
+const PAGE: &str = "index.html";
+
+/// Runs one experiment of a paper, or all of them.
+pub(super) fn run(
+    paper: &str,
+    what: &str,
+    how: &HowArgs,
+    showing: &PaperShowingArgs,
+) -> Result<Exit> {
+    let volume = Volume::find(paper).expect("the flags name papers of the catalogue");
+    let experiments = volume.chosen(what);
+    let setup = setup(how);
+    if let Some(folder) = &showing.out {
+        make(folder)?; // before minutes are spent on what cannot be written
+    }
+    let bar = Bar::new();
+    let reports = on_threads(how.threads, || conduct(&experiments, &setup, &bar))?;
+    drop(bar);
+    if let Some(folder) = &showing.out {
+        write_files(folder, reports.iter().flat_map(files::of))?;
+    }
+    match print(&reports, &showing.format) {
+        Err(error) if !is_closed_pipe(&error) => Err(error).context("cannot write the report"),
+        _ => Ok(Exit::Done),
+    }
+}
+
+/// Runs everything and writes the page.
+pub(super) fn all(args: &AllArgs) -> Result<Exit> {
+    make(&args.out)?;
+    let setup = setup(&args.how);
+    let footer = format!(
+        "nearside {}, {}",
+        env!("CARGO_PKG_VERSION"),
+        setup.command("all --out DIR")
+    );
+    let bar = Bar::new();
+    let page = on_threads(args.how.threads, || everything(&setup, footer, &bar))?;
+    drop(bar);
+    let reports = page.chapters.iter().flat_map(|chapter| &chapter.reports);
+    let index = File {
+        name: PAGE.to_owned(),
+        contents: html::render(&page),
+    };
+    let written = write_files(&args.out, reports.flat_map(files::of).chain([index]))?;
+    let path = args.out.join(PAGE);
+    match writeln!(io::stdout(), "{} ({written} files)", path.display()) {
+        Err(error) if !is_closed_pipe(&error) => Err(error.into()),
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn setup(how: &HowArgs) -> Setup {
+    let size = match how.quick {
+        true => Size::Quick,
+        false => Size::Full,
+    };
+    let usual = || Setup::usual_seeds(size);
+    Setup {
+        seeds: how.seeds.clone().unwrap_or_else(usual),
+        size,
+    }
+}
+
+fn print(reports: &[Report], format: &str) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    for (place, report) in reports.iter().enumerate() {
+        match format {
+            "json" => out.write_all(json::render(report).as_bytes())?,
+            _ => {
+                let gap = if place > 0 { "\n\n" } else { "" };
+                write!(out, "{gap}{}", text::render(report, WIDTH))?;
+            }
+        }
+    }
+    out.flush()
+}
+
+fn make(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| failed("make", folder, &error))
+}
+
+fn write_files(folder: &Path, files: impl Iterator<Item = File>) -> Result<usize> {
+    let mut written = 0;
+    for file in files {
+        let path = folder.join(&file.name);
+        fs::write(&path, &file.contents).map_err(|error| failed("write", &path, &error))?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+/// A disk that refuses is the world's fault, not the user's.
+fn failed(doing: &str, path: &Path, error: &io::Error) -> anyhow::Error {
+    WorldFailure(format!("cannot {doing} {}: {error}", path.display())).into()
+}
