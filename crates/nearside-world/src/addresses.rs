@@ -1,134 +1,171 @@
-//! Plausible public IPv4 addresses for a generated population.
+//! The networks of one world: which ASes of the address book run servers, in which of their /16s,
+//! and on which addresses.
 //!
-//! Every /16 goes to one AS only (until a registry's space runs out, which takes worlds many times
-//! larger than any real list), and each country uses a few /8s, as the country paper found.
+//! Each AS of the world is another AS of the book, and each address is given out once. Where the
+//! book is too small for a world, networks are shared rather than invented.
 
-use std::collections::{HashMap, HashSet};
+mod country;
+
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 
-use nearside_types::{AddrClass, Country};
-use rand::seq::SliceRandom;
+use nearside_types::{AddrClass, Asn, Country};
 use rand::{Rng, RngExt};
 
+use self::country::CountryPlan;
+use crate::address_book::AddressBook;
 use crate::params::WorldParams;
 
-/// The first two octets of a /16.
-pub(crate) type Block = [u8; 2];
-
-/// Hands out /16s, and addresses inside them, each once.
+/// Hands out ASes, /16s of theirs, and addresses in these.
 #[derive(Debug)]
 pub(crate) struct AddressPlan<'a> {
-    params: &'a WorldParams,
-    /// The /8s of each country, the main one first.
-    first_octets: HashMap<Country, Vec<u8>>,
-    /// Unused second octets of each /8 that is in use, shuffled.
-    free: HashMap<u8, Vec<u8>>,
-    used: HashSet<Ipv4Addr>,
+    countries: Countries<'a>,
+    taken: HashSet<Asn>,
+    hosts: HashSet<Ipv4Addr>,
 }
+
+/// The networks of one AS inside one /16, to put servers in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a>(&'a [(u32, u32)]);
+
+/// Neighbouring addresses of a site, at most a /24.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rack {
+    first: u32,
+    last: u32,
+}
+
+/// How often a free address is looked for before one is shared.
+const ATTEMPTS: usize = 64;
 
 impl<'a> AddressPlan<'a> {
-    pub(crate) fn new(params: &'a WorldParams) -> Self {
+    pub(crate) fn new(book: &'a AddressBook, params: &'a WorldParams) -> Self {
         Self {
-            params,
-            first_octets: HashMap::new(),
-            free: HashMap::new(),
-            used: HashSet::new(),
+            countries: Countries {
+                book,
+                params,
+                plans: BTreeMap::new(),
+            },
+            taken: HashSet::new(),
+            hosts: HashSet::new(),
         }
     }
 
-    /// A fresh /16 in a country: from one of its /8s, each half as likely as the one before; then
-    /// from any /8 of its registry; then, if all are gone, one that another AS has already.
-    pub(crate) fn block(&mut self, country: Country, rng: &mut impl Rng) -> Block {
-        let own = self.octets_of(country, rng).to_vec();
-        let rank = (0..own.len()).find(|_| rng.random_bool(0.5)).unwrap_or(0);
-        let pool = &self.params.registry(country).first_octets;
-        let candidates = [own[rank]]
-            .into_iter()
-            .chain(own)
-            .chain(pool.iter().copied());
-        for first in candidates {
-            let halves = self.free.entry(first);
-            let halves = halves.or_insert_with(|| shuffled(public_halves(first), rng));
-            if let Some(second) = halves.pop() {
-                return [first, second];
+    /// An AS of the country that was not handed out yet, with that many /16s there or as many as
+    /// can be had.
+    pub(crate) fn found_as(
+        &mut self,
+        country: Country,
+        sixteens: usize,
+        rng: &mut impl Rng,
+    ) -> Asn {
+        let plan = self.countries.plan(country, rng);
+        let asn = plan.choose_as(sixteens, |asn| !self.taken.contains(&asn), rng);
+        self.taken.insert(asn);
+        asn
+    }
+
+    /// The same for a company that also stands in other countries of the world, if there is one
+    /// left: its AS, and these countries.
+    pub(crate) fn found_multinational(
+        &mut self,
+        country: Country,
+        sixteens: usize,
+        rng: &mut impl Rng,
+    ) -> Option<(Asn, Vec<Country>)> {
+        let Countries { book, params, .. } = self.countries;
+        let abroad = |asn| -> Vec<Country> {
+            let others = book.countries_of(asn).iter().copied();
+            let in_world = |other: &Country| params.country_shares.contains_key(other);
+            others
+                .filter(|other| *other != country)
+                .filter(in_world)
+                .collect()
+        };
+        let fits = |asn| !self.taken.contains(&asn) && abroad(asn).len() >= MIN_ABROAD;
+        let plan = self.countries.plan(country, rng);
+        let asn = plan.choose_large(sixteens, fits, rng)?;
+        self.taken.insert(asn);
+        Some((asn, abroad(asn)))
+    }
+
+    /// A /16 of the AS in the country, another each time while there are any.
+    ///
+    /// # Panics
+    /// If the AS has none there.
+    pub(crate) fn site(&mut self, country: Country, asn: Asn, rng: &mut impl Rng) -> Site<'a> {
+        let page = self.countries.plan(country, rng).choose_block(asn, rng);
+        Site(self.countries.book.spans(page))
+    }
+
+    /// A free address of the rack, else of the site; only if that is full, one that is taken.
+    pub(crate) fn host(&mut self, site: Site<'_>, rack: Rack, rng: &mut impl Rng) -> Ipv4Addr {
+        let mut rack = rack;
+        let mut addr = site.any(rack, rng);
+        for attempt in 1..ATTEMPTS {
+            if self.hosts.insert(addr) {
+                return addr;
             }
+            if attempt % 8 == 0 {
+                rack = site.rack(rng);
+            }
+            addr = site.any(rack, rng);
         }
-        let first = pool[rng.random_range(0..pool.len())];
-        let halves = public_halves(first);
-        [first, halves[rng.random_range(0..halves.len())]]
+        addr
     }
+}
 
-    fn octets_of(&mut self, country: Country, rng: &mut impl Rng) -> &[u8] {
-        let params = self.params;
-        self.first_octets.entry(country).or_insert_with(|| {
-            let mut octets = shuffled(params.registry(country).first_octets.clone(), rng);
-            octets.truncate(params.prefixes.first_octets_per_country);
-            octets
+/// The plans of all countries, made when they are first asked for.
+#[derive(Debug)]
+struct Countries<'a> {
+    book: &'a AddressBook,
+    params: &'a WorldParams,
+    plans: BTreeMap<Country, CountryPlan<'a>>,
+}
+
+impl<'a> Countries<'a> {
+    fn plan(&mut self, country: Country, rng: &mut impl Rng) -> &mut CountryPlan<'a> {
+        let (book, params) = (self.book, self.params);
+        self.plans.entry(country).or_insert_with(|| {
+            let pages = book.pages(country);
+            let pages = pages.expect("countries the book does not cover were refused");
+            CountryPlan::new(pages, country, params, rng)
         })
     }
+}
 
-    /// An address of the /16 that was not given out yet, in the /24 asked for if it has room.
-    pub(crate) fn host(&mut self, [a, b]: Block, third: u8, rng: &mut impl Rng) -> Ipv4Addr {
-        let mut third = third;
-        loop {
-            for _ in 0..32 {
-                let addr = Ipv4Addr::new(a, b, third, rng.random_range(1..=254));
-                let public = AddrClass::of(IpAddr::V4(addr)) == AddrClass::Public;
-                if public && self.used.insert(addr) {
-                    return addr;
-                }
+/// "Other countries" of a multinational.
+const MIN_ABROAD: usize = 2;
+
+impl Site<'_> {
+    /// The /24, or what the site has of it, around a random address.
+    pub(crate) fn rack(self, rng: &mut impl Rng) -> Rack {
+        let addresses: u32 = self.0.iter().map(|&(first, last)| last - first + 1).sum();
+        let mut offset = rng.random_range(0..addresses);
+        for &(first, last) in self.0 {
+            let size = last - first + 1;
+            if offset < size {
+                let addr = first + offset;
+                return Rack {
+                    first: first.max(addr & !0xff),
+                    last: last.min(addr | 0xff),
+                };
             }
-            third = rng.random();
+            offset -= size;
         }
+        unreachable!("the offset is below the sum of all sizes")
+    }
+
+    /// A random address of the rack that can be a server's; the rack's first if that has none.
+    fn any(self, rack: Rack, rng: &mut impl Rng) -> Ipv4Addr {
+        let draws = (0..ATTEMPTS).map(|_| rng.random_range(rack.first..=rack.last));
+        let usable = draws.map(Ipv4Addr::from_bits).find(is_usable);
+        usable.unwrap_or(Ipv4Addr::from_bits(rack.first))
     }
 }
 
-/// The second octets under which all of `first.second.0.0/16` is public.
-fn public_halves(first: u8) -> Vec<u8> {
-    let is_public = |&second: &u8| {
-        (0..=255).all(|third| {
-            AddrClass::of(IpAddr::V4(Ipv4Addr::new(first, second, third, 1))) == AddrClass::Public
-        })
-    };
-    (0..=255).filter(is_public).collect()
-}
-
-fn shuffled(mut octets: Vec<u8>, rng: &mut impl Rng) -> Vec<u8> {
-    octets.shuffle(rng);
-    octets
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::chance::stream;
-
-    #[test]
-    fn no_block_is_given_out_twice_while_the_registry_has_space() {
-        let params = WorldParams::builtin();
-        let mut rng = stream(3, "addresses");
-        let mut plan = AddressPlan::new(&params);
-        let germany: Country = "DE".parse().unwrap();
-        let blocks: Vec<Block> = (0..3000).map(|_| plan.block(germany, &mut rng)).collect();
-        let distinct: HashSet<Block> = blocks.iter().copied().collect();
-        assert_eq!(distinct.len(), blocks.len());
-    }
-
-    #[test]
-    fn a_registry_without_space_shares_blocks_rather_than_fail() {
-        let params = WorldParams::builtin();
-        let mut rng = stream(3, "addresses");
-        let mut plan = AddressPlan::new(&params);
-        let egypt: Country = "EG".parse().unwrap();
-        let blocks: Vec<Block> = (0..600).map(|_| plan.block(egypt, &mut rng)).collect();
-        assert!(blocks.iter().all(|&[first, _]| first == 41 || first == 196));
-    }
-
-    #[test]
-    fn documentation_and_test_networks_are_left_out() {
-        assert!(!public_halves(198).contains(&18));
-        assert!(!public_halves(198).contains(&51));
-        assert!(!public_halves(192).contains(&0));
-        assert_eq!(public_halves(62).len(), 256);
-    }
+/// Public, and neither the first nor the last of a /24, which look like a network's own.
+fn is_usable(addr: &Ipv4Addr) -> bool {
+    let [.., last] = addr.octets();
+    (1..=254).contains(&last) && AddrClass::of(IpAddr::V4(*addr)) == AddrClass::Public
 }

@@ -4,9 +4,12 @@ mod machines;
 mod outline;
 mod view;
 
+use nearside_types::Country;
 use rand::Rng;
 use rand::seq::SliceRandom;
+use thiserror::Error;
 
+use crate::address_book::AddressBook;
 use crate::chance::stream;
 use crate::cities::Cities;
 use crate::params::{Game, WorldParams};
@@ -20,15 +23,51 @@ use view::servers_of;
 ///
 /// The same parameters, game, size and seed give the same population everywhere. The servers do not
 /// depend on which client places the parameters name, nor one place's RTTs on the others.
+///
+/// ASes, /16s and countries are those of the embedded table of origins, as [`AddressBook`] has it.
+///
+/// # Panics
+/// If the parameters name a country that has a city and no network in that table: there is none.
 pub fn generate(
     params: &WorldParams,
     game: Game,
     answering: Option<usize>,
     seed: u64,
 ) -> Population {
+    generate_from(AddressBook::embedded(), params, game, answering, seed)
+        .expect("the embedded table covers every country of the city table")
+}
+
+/// Countries of the parameters in which an address book has no network.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "the table of origins has no networks in {}: leave them out of `country_shares` or bring another table",
+    .countries.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+)]
+pub struct NoNetworks {
+    /// These countries.
+    pub countries: Vec<Country>,
+}
+
+/// The same with networks of another table of origins.
+///
+/// # Errors
+/// When the book has no network in a country of the parameters.
+pub fn generate_from(
+    book: &AddressBook,
+    params: &WorldParams,
+    game: Game,
+    answering: Option<usize>,
+    seed: u64,
+) -> Result<Population, NoNetworks> {
+    let mut countries: Vec<Country> = params.country_shares.keys().copied().collect();
+    countries.retain(|&country| !book.covers(country));
+    if !countries.is_empty() {
+        return Err(NoNetworks { countries });
+    }
     let outline = Outline::new(params, game, answering.unwrap_or(params.answering(game)));
     let cities = Cities::new(params);
-    let mut builder = Builder::new(params, game, &cities, seed);
+    let mut builder = Builder::new(book, params, game, &cities, seed);
     for plan in &outline.ases {
         builder.add_as(plan);
     }
@@ -36,10 +75,10 @@ pub fn generate(
     let mut servers = servers_of(params, &cities, &machines, seed);
     silence(&mut servers, outline.silent, &mut stream(seed, "silent"));
     servers.shuffle(&mut stream(seed, "list order"));
-    Population {
+    Ok(Population {
         clients: params.clients().map(str::to_owned).collect(),
         servers,
-    }
+    })
 }
 
 /// Makes `count` random servers silent from everywhere.
@@ -53,7 +92,7 @@ fn silence(servers: &mut [WorldServer], count: usize, rng: &mut impl Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearside_types::{AddrClass, PrefixLengths};
+    use nearside_types::{AddrClass, Asn, Origin};
     use std::collections::{BTreeSet, HashMap, HashSet};
 
     fn css(seed: u64) -> Population {
@@ -97,14 +136,33 @@ mod tests {
     }
 
     #[test]
-    fn no_sixteen_belongs_to_two_ases() {
-        let lengths = PrefixLengths { v4: 16, v6: 32 };
-        let mut owner = HashMap::new();
-        for server in css(2).servers {
-            let asn = server.origin.asn;
-            let first = *owner.entry(server.addr.prefix(lengths)).or_insert(asn);
-            assert_eq!(first, asn);
-        }
+    fn a_table_without_a_country_of_the_world_is_refused_by_name() {
+        let book = AddressBook::new([]);
+        let shares = "[country_shares]\nDE = 2\nFR = 1";
+        let params = WorldParams::from_toml(shares).unwrap();
+        let error = generate_from(&book, &params, Game::Css, Some(10), 1).unwrap_err();
+        assert!(
+            error.to_string().contains("no networks in DE, FR"),
+            "{error}"
+        );
+    }
+
+    /// One AS with a /24 for a hundred servers, which is as small as it gets.
+    #[test]
+    fn a_tiny_table_is_shared_rather_than_exceeded() {
+        let germany = "DE".parse().ok();
+        let origin = Origin {
+            asn: Some(Asn(7)),
+            country: germany,
+        };
+        let network = ([9, 8, 7, 0].into(), [9, 8, 7, 3].into(), origin);
+        let book = AddressBook::new([network]);
+        let params = WorldParams::from_toml("[country_shares]\nDE = 1").unwrap();
+        let population = generate_from(&book, &params, Game::Css, Some(100), 1).unwrap();
+        let addrs: HashSet<_> = population.servers.iter().map(|s| s.addr).collect();
+        assert_eq!(addrs.len(), population.servers.len());
+        assert!(addrs.len() >= 100);
+        assert!(population.servers.iter().all(|s| s.origin == origin));
     }
 
     #[test]

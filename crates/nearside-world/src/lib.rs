@@ -4,6 +4,7 @@
 //! Opens no socket and reads no clock: the lab and the virtual-time driver move the bytes, bring the
 //! moments and the seeds. The same seed gives the same world on every machine.
 
+mod address_book;
 mod addresses;
 mod apportion;
 mod cables;
@@ -21,10 +22,11 @@ mod population;
 mod population_csv;
 pub mod virtual_time;
 
+pub use address_book::AddressBook;
 pub use chance::ProbeNoise;
 pub use fold::{FoldError, Folded, fold};
 pub use fraction::{Fraction, NotAFraction};
-pub use generate::generate;
+pub use generate::{NoNetworks, generate, generate_from};
 pub use list_master::{ListMaster, ListMasterConfig};
 pub use params::{Game, ParamsError, WorldParams};
 pub use population::{Population, WorldServer};

@@ -109,6 +109,7 @@ pub(crate) struct PrefixParams {
     pub(crate) servers_per_hosting_address: f64,
     pub(crate) max_servers_per_address: usize,
     pub(crate) first_octets_per_country: usize,
+    pub(crate) shared_fraction: Fraction,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

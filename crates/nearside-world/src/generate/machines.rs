@@ -1,6 +1,6 @@
 //! Companies, their /16s, and the machines in them.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
 use nearside_types::{Asn, Country};
@@ -8,7 +8,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::outline::AsPlan;
-use crate::addresses::{AddressPlan, Block};
+use crate::address_book::AddressBook;
+use crate::addresses::{AddressPlan, Rack, Site};
 use crate::apportion::apportion_capped;
 use crate::chance::{Weighted, exponential, gamma, stream};
 use crate::cities::{Cities, CityId};
@@ -35,6 +36,15 @@ pub(super) struct Machine {
     pub(super) ports: Vec<u16>,
 }
 
+impl Machine {
+    /// More servers, on the ports after the last; none beyond the last port there is.
+    fn add_ports(&mut self, servers: usize) {
+        let last = self.ports.iter().copied().max().unwrap_or(0);
+        self.ports
+            .extend((last..u16::MAX).map(|port| port + 1).take(servers));
+    }
+}
+
 /// One AS while its machines are being placed.
 struct AsSite {
     index: usize,
@@ -42,12 +52,13 @@ struct AsSite {
     kind: AsKind,
     country: Country,
     home: CityId,
-    multinational: bool,
+    /// Where a multinational also has networks, with the share of the world's servers there.
+    abroad: Option<Weighted<Country>>,
 }
 
 /// One /16 while its machines are being placed.
-struct PrefixSite {
-    block: Block,
+struct PrefixSite<'a> {
+    site: Site<'a>,
     country: Country,
     city: CityId,
 }
@@ -56,25 +67,30 @@ pub(super) struct Builder<'a> {
     params: &'a WorldParams,
     game: Game,
     cities: &'a Cities,
-    countries: Weighted<Country>,
     rng: ChaCha8Rng,
     addresses: AddressPlan<'a>,
-    asns: HashSet<Asn>,
+    ases: usize,
     machines: Vec<Machine>,
+    by_ip: HashMap<Ipv4Addr, usize>,
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(params: &'a WorldParams, game: Game, cities: &'a Cities, seed: u64) -> Self {
-        let shares = params.country_shares.iter();
+    pub(super) fn new(
+        book: &'a AddressBook,
+        params: &'a WorldParams,
+        game: Game,
+        cities: &'a Cities,
+        seed: u64,
+    ) -> Self {
         Self {
             params,
             game,
             cities,
-            countries: Weighted::new(shares.map(|(&country, &share)| (country, share))),
-            addresses: AddressPlan::new(params),
+            addresses: AddressPlan::new(book, params),
             rng: stream(seed, "servers"),
-            asns: HashSet::new(),
+            ases: 0,
             machines: Vec::new(),
+            by_ip: HashMap::new(),
         }
     }
 
@@ -83,48 +99,52 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn add_as(&mut self, plan: &AsPlan) {
-        let site = self.found_as(plan);
-        for servers in self.split_over_prefixes(plan.servers) {
+        let parts = self.split_over_prefixes(plan.servers);
+        let site = self.found_as(plan, parts.len());
+        for servers in parts {
             let prefix = self.found_prefix(&site);
             self.fill_prefix(&site, &prefix, servers);
         }
     }
 
-    fn found_as(&mut self, plan: &AsPlan) -> AsSite {
+    fn found_as(&mut self, plan: &AsPlan, sixteens: usize) -> AsSite {
         let population = &self.params.population;
         let kind = match self.rng.random_bool(population.isp_fraction.get()) {
             true => AsKind::Isp,
             false => AsKind::Hosting,
         };
-        let large = plan.servers > MULTINATIONAL_ABOVE;
-        let multinational = self
-            .rng
-            .random_bool(population.multinational_fraction.get())
-            && large;
+        let (asn, abroad) = self.choose_asn(plan, sixteens);
+        self.ases += 1;
         AsSite {
-            index: self.asns.len(),
-            asn: self.fresh_asn(),
+            index: self.ases - 1,
+            asn,
             kind,
             country: plan.country,
             home: self.draw_city(kind, plan.country),
-            multinational,
+            abroad,
         }
     }
 
-    /// A number of 16 bits, as all were in 2007, while there are plenty of them.
-    fn fresh_asn(&mut self) -> Asn {
-        loop {
-            let crowded = self.asns.len() > 30_000;
-            let range = if crowded {
-                131_072..4_200_000
-            } else {
-                1000..64_496
-            };
-            let asn = Asn(self.rng.random_range(range));
-            if asn != AS_TRANS && self.asns.insert(asn) {
-                return asn;
-            }
-        }
+    fn choose_asn(&mut self, plan: &AsPlan, sixteens: usize) -> (Asn, Option<Weighted<Country>>) {
+        let share = self.params.population.multinational_fraction;
+        let multinational = plan.servers > MULTINATIONAL_ABOVE && self.rng.random_bool(share.get());
+        let found = multinational.then(|| {
+            let addresses = &mut self.addresses;
+            addresses.found_multinational(plan.country, sixteens, &mut self.rng)
+        });
+        let Some((asn, countries)) = found.flatten() else {
+            let asn = self
+                .addresses
+                .found_as(plan.country, sixteens, &mut self.rng);
+            return (asn, None);
+        };
+        let shares = &self.params.country_shares;
+        let abroad = Weighted::new(
+            countries
+                .into_iter()
+                .map(|country| (country, shares[&country])),
+        );
+        (asn, Some(abroad))
     }
 
     fn draw_city(&mut self, kind: AsKind, country: Country) -> CityId {
@@ -145,13 +165,11 @@ impl<'a> Builder<'a> {
         apportion_capped(servers, &weights, servers)
     }
 
-    fn found_prefix(&mut self, site: &AsSite) -> PrefixSite {
-        let abroad = self.params.prefixes.multinational_abroad_fraction;
-        let leaves = site.multinational && self.rng.random_bool(abroad.get());
-        let country = if leaves {
-            self.countries.draw(&mut self.rng)
-        } else {
-            site.country
+    fn found_prefix(&mut self, site: &AsSite) -> PrefixSite<'a> {
+        let leaves = self.params.prefixes.multinational_abroad_fraction;
+        let country = match &site.abroad {
+            Some(abroad) if self.rng.random_bool(leaves.get()) => abroad.draw(&mut self.rng),
+            _ => site.country,
         };
         let home = self.params.population.hosting_home_city_fraction;
         let stays = site.kind == AsKind::Hosting && self.rng.random_bool(home.get());
@@ -161,20 +179,19 @@ impl<'a> Builder<'a> {
             self.draw_city(site.kind, country)
         };
         PrefixSite {
-            block: self.addresses.block(country, &mut self.rng),
+            site: self.addresses.site(country, site.asn, &mut self.rng),
             country,
             city,
         }
     }
 
-    fn fill_prefix(&mut self, site: &AsSite, prefix: &PrefixSite, servers: usize) {
+    fn fill_prefix(&mut self, site: &AsSite, prefix: &PrefixSite<'_>, servers: usize) {
         let mut left = servers;
-        let mut third = self.rng.random();
+        let mut rack = prefix.site.rack(&mut self.rng);
         while left > 0 {
             let on_machine = self.servers_on_machine(site.kind).min(left);
-            third = self.next_third_octet(site.kind, third);
-            let machine = self.place_machine(site, prefix, third, on_machine);
-            self.machines.push(machine);
+            rack = self.next_rack(site.kind, prefix, rack);
+            self.place_servers(site, prefix, rack, on_machine);
             left -= on_machine;
         }
     }
@@ -194,18 +211,36 @@ impl<'a> Builder<'a> {
     }
 
     /// Racks fill one /24 after the other; home lines are anywhere in the /16.
-    fn next_third_octet(&mut self, kind: AsKind, third: u8) -> u8 {
+    fn next_rack(&mut self, kind: AsKind, prefix: &PrefixSite<'_>, rack: Rack) -> Rack {
         match kind {
-            AsKind::Hosting if self.rng.random_bool(1.0 - 1.0 / MACHINES_PER_RACK) => third,
-            _ => self.rng.random(),
+            AsKind::Hosting if self.rng.random_bool(1.0 - 1.0 / MACHINES_PER_RACK) => rack,
+            _ => prefix.site.rack(&mut self.rng),
         }
     }
 
-    fn place_machine(
+    /// Puts servers on a machine of their own, or on one that is there if its network is full.
+    fn place_servers(
         &mut self,
         site: &AsSite,
-        prefix: &PrefixSite,
-        third: u8,
+        prefix: &PrefixSite<'_>,
+        rack: Rack,
+        servers: usize,
+    ) {
+        let ip = self.addresses.host(prefix.site, rack, &mut self.rng);
+        if let Some(&there) = self.by_ip.get(&ip) {
+            self.machines[there].add_ports(servers);
+            return;
+        }
+        let machine = self.machine(site, prefix, ip, servers);
+        self.by_ip.insert(ip, self.machines.len());
+        self.machines.push(machine);
+    }
+
+    fn machine(
+        &mut self,
+        site: &AsSite,
+        prefix: &PrefixSite<'_>,
+        ip: Ipv4Addr,
         servers: usize,
     ) -> Machine {
         let population = &self.params.population;
@@ -226,7 +261,7 @@ impl<'a> Builder<'a> {
             country: prefix.country,
             city,
             access_ms: gamma(&mut self.rng, access.gamma_shape, access.gamma_scale),
-            ip: self.addresses.host(prefix.block, third, &mut self.rng),
+            ip,
             ports: self.ports(site.kind, servers),
         }
     }
@@ -248,6 +283,3 @@ const MULTINATIONAL_ABOVE: usize = 20;
 
 /// Rented machines in one /24 before the next begins. Assumed.
 const MACHINES_PER_RACK: f64 = 16.0;
-
-/// Reserved as the stand-in for numbers of 32 bits (RFC 6793), so nobody's own.
-const AS_TRANS: Asn = Asn(23_456);
