@@ -1,4 +1,5 @@
-//! Where servers of a country stand: the built-in table, and the hosting cities of the parameters.
+//! Where servers of a country stand: the built-in table of cities (from GeoNames, see the file), and
+//! the hosting cities of the parameters.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -19,9 +20,11 @@ struct City {
 
 static TABLE: LazyLock<Vec<City>> = LazyLock::new(|| parse(include_str!("../data/cities.csv")));
 
-/// Whether the built-in table knows a city of the country.
-pub(crate) fn knows(country: Country) -> bool {
-    TABLE.iter().any(|city| city.country == country)
+/// The position of a country's largest city, for countries of the built-in table: all that have a
+/// city of 15,000 people.
+pub fn country_position(country: Country) -> Option<Position> {
+    let mut cities = TABLE.iter().filter(|city| city.country == country);
+    cities.next().map(|largest| largest.position)
 }
 
 /// The table is ours and tested, so a bad line is a mistake of this crate.
@@ -106,10 +109,34 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_is_a_place_with_a_weight() {
-        assert!(TABLE.len() > 100);
+        assert!(TABLE.len() > 900);
         for city in TABLE.iter() {
             assert!(city.position.is_valid() && city.weight > 0.0, "{city:?}");
         }
+    }
+
+    #[test]
+    fn countries_stand_at_their_largest_city() {
+        let position = |code: &str| country_position(code.parse().unwrap());
+        let tokyo = Position::new(35.69, 139.69);
+        assert!(position("JP").unwrap().distance_km(tokyo) < 10.0);
+        assert_eq!(position("AQ"), None, "nobody lives there");
+    }
+
+    #[test]
+    fn the_largest_city_of_a_country_comes_first() {
+        for pair in TABLE.windows(2) {
+            let sorted = pair[0].country < pair[1].country
+                || pair[0].country == pair[1].country && pair[0].weight >= pair[1].weight;
+            assert!(sorted, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn every_country_with_a_city_has_networks() {
+        let book = crate::AddressBook::embedded();
+        let without = TABLE.iter().filter(|city| !book.covers(city.country));
+        assert_eq!(without.count(), 0);
     }
 
     #[test]

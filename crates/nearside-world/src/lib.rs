@@ -24,10 +24,12 @@ pub mod virtual_time;
 
 pub use address_book::AddressBook;
 pub use chance::ProbeNoise;
+pub use cities::country_position;
 pub use fold::{FoldError, Folded, fold};
 pub use fraction::{Fraction, NotAFraction};
 pub use generate::{NoNetworks, generate, generate_from};
 pub use list_master::{ListMaster, ListMasterConfig};
 pub use params::{Game, ParamsError, WorldParams};
+pub use place::Position;
 pub use population::{Population, WorldServer};
 pub use population_csv::{HeaderFault, PopulationError, PopulationReader, RowFault};

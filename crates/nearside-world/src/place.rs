@@ -1,15 +1,18 @@
-/// A point on the globe in degrees.
+/// A point on the globe.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Position {
-    pub(crate) latitude: f64,
-    pub(crate) longitude: f64,
+pub struct Position {
+    /// Degrees north of the equator.
+    pub latitude: f64,
+    /// Degrees east of Greenwich.
+    pub longitude: f64,
 }
 
 /// Mean radius of the Earth (IUGG).
 const EARTH_RADIUS_KM: f64 = 6371.0;
 
 impl Position {
-    pub(crate) const fn new(latitude: f64, longitude: f64) -> Self {
+    /// The point at so many degrees north and east.
+    pub const fn new(latitude: f64, longitude: f64) -> Self {
         Self {
             latitude,
             longitude,
@@ -17,12 +20,12 @@ impl Position {
     }
 
     /// Whether the degrees are those of a place on Earth.
-    pub(crate) fn is_valid(self) -> bool {
+    pub fn is_valid(self) -> bool {
         (-90.0..=90.0).contains(&self.latitude) && (-180.0..=180.0).contains(&self.longitude)
     }
 
     /// Great-circle distance by the haversine formula, which stays exact for small distances.
-    pub(crate) fn distance_km(self, other: Self) -> f64 {
+    pub fn distance_km(self, other: Self) -> f64 {
         let (from, to) = (self.latitude.to_radians(), other.latitude.to_radians());
         let half_height = (to - from) / 2.0;
         let half_width = (other.longitude - self.longitude).to_radians() / 2.0;

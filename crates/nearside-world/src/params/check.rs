@@ -166,7 +166,7 @@ impl WorldParams {
             )?;
             ensure(
                 &key,
-                cities::knows(*country),
+                cities::country_position(*country).is_some(),
                 "names a country without a city in the built-in table",
             )?;
         }
