@@ -117,6 +117,6 @@ impl Conventional {
         Figure::chart(self.name.item, caption, x, y)
             .evidence(Evidence::NotFitted)
             .layer(Layer::points("replies", points(record, Phase::Ordered)))
-            .layer(Layer::horizontal("playable below", RTT_STOP_MS))
+            .layer(Layer::horizontal("200 ms", RTT_STOP_MS))
     }
 }

@@ -63,7 +63,7 @@ fn figure(name: &str, study: &Study) -> Figure {
     });
     curves
         .fold(Figure::chart(name, caption, x, y), Figure::layer)
-        .layer(Layer::vertical("playable below", RTT_STOP_MS))
+        .layer(Layer::vertical("200 ms", RTT_STOP_MS))
         .evidence(Evidence::NotFitted)
 }
 
