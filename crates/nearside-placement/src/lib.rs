@@ -1,0 +1,33 @@
+//! Chooses servers for a group of players: the fewest (or cheapest) that keep the session's
+//! synchronization delay within a bound, after Lee, Ko and Calo, "Adaptive Server Selection for Large
+//! Scale Interactive Online Games" (NOSSDAV 2004), and beyond it: proven optima.
+//!
+//! Reads no clock, opens no socket, starts no thread: time limits and threads come from the caller.
+//!
+//! - [`Instance`]: who, where, how far; [`verify`]: the judge of every allocation.
+//! - [`solver`]: from the paper's algorithms to the proven optimum.
+//! - [`network`]: the simulated network of the paper, for experiments.
+
+mod allocation;
+mod cost;
+mod delay;
+mod ids;
+pub mod instance;
+mod matrix;
+pub mod network;
+#[cfg(test)]
+mod samples;
+pub mod solver;
+mod verify;
+
+pub use allocation::Allocation;
+pub use cost::Cost;
+pub use delay::Delay;
+pub use ids::{ClientId, ServerId};
+pub use instance::{
+    Instance, InstanceError, InstanceParts, Latency, PlacementFile, PlacementFileError, Server,
+    ServerGraph,
+};
+pub use matrix::{DelayMatrix, MatrixError};
+pub use solver::{Budget, Outcome, Solver, Status, Task};
+pub use verify::{Breach, CriticalPath, Verdict, VerifyError, verify};

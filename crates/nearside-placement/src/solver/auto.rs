@@ -1,0 +1,76 @@
+use super::exact::Proof;
+use super::model::Model;
+use super::plan::Plan;
+use super::tight_span::{TightSpan, neighbourhood};
+use super::{Budget, Counts, Outcome, Solver, Task, Zizo};
+
+/// The default: cheap ways first, then the tight span and the search in turns, each longer than the
+/// one before, until the optimum is proven or the budget is over. Always says how far the optimum can
+/// be at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Auto;
+
+/// Nodes of the first turn of the search: about half a second for 100 servers and 50 clients.
+const FIRST_TURN: u64 = 50_000;
+
+impl Solver for Auto {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn solve(&self, task: Task<'_>, budget: &Budget<'_>) -> Outcome {
+        let model = Model::new(task);
+        let mut counts = Counts::default();
+        let first = one_server(&model).or_else(|| published(&model, budget, &mut counts));
+        let mut proof = Proof::new(&model, first);
+        for turn in 0.. {
+            if !proof.is_open() || is_over(budget, counts, &proof) {
+                break;
+            }
+            let span = TightSpan {
+                patience: TightSpan::default().patience << turn.min(16),
+            };
+            let better = span.improve(&model, budget, turn, proof.best().cloned(), &mut counts);
+            proof.adopt(&model, better);
+            let left = budget.steps().saturating_sub(counts.samples + counts.nodes);
+            let nodes = proof.nodes().saturating_add(FIRST_TURN << turn.min(32));
+            proof.run(&model, budget, nodes.min(left));
+        }
+        proof.outcome(&model, counts)
+    }
+}
+
+fn is_over(budget: &Budget<'_>, counts: Counts, proof: &Proof) -> bool {
+    let steps = counts.samples + counts.nodes + proof.nodes();
+    budget.time_is_up() || steps >= budget.steps()
+}
+
+/// The cheapest server that can serve everybody alone.
+fn one_server(model: &Model<'_>) -> Option<Plan> {
+    let alone = |&server: &usize| {
+        let reaches_all = model.clients_near(server).len() == model.clients();
+        reaches_all && model.places(server) >= model.clients()
+    };
+    let servers = (0..model.servers()).filter(alone);
+    let cheapest = servers.min_by_key(|&server| (model.cost(server), server))?;
+    let farthest = model.clients_near(cheapest).last()?;
+    let mut radii = vec![None; model.servers()];
+    radii[cheapest] = Some(farthest.distance);
+    Some(Plan::new(radii))
+}
+
+/// What the paper's algorithm finds, without the servers that can be done without.
+fn published(model: &Model<'_>, budget: &Budget<'_>, counts: &mut Counts) -> Option<Plan> {
+    let outcome = Zizo::default().solve(model.task(), budget);
+    counts.add(outcome.counts);
+    let within = outcome.is_within_bound();
+    let allocation = outcome.allocation.filter(|_| within)?;
+    let seating = super::Seating::of(model.task().instance, model.task().bound, &allocation);
+    let mut plan = Plan::of_seating(&seating);
+    for server in plan.open().collect::<Vec<_>>() {
+        let (better, nodes) = neighbourhood::rebuild(model, budget, &plan, &[server]);
+        counts.nodes += nodes;
+        plan = better.unwrap_or(plan);
+    }
+    Some(plan)
+}

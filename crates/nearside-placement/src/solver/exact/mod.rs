@@ -1,0 +1,123 @@
+//! Branch and bound on radii: the optimum, proven.
+
+mod bounds;
+mod search;
+mod state;
+
+pub(crate) use bounds::still_needed;
+pub(crate) use search::{Found, Search};
+pub(crate) use state::State;
+
+use super::model::Model;
+use super::plan::Plan;
+use super::{Budget, Counts, Outcome, Solver, Status, Task};
+use crate::Cost;
+
+/// Searches until the optimum is proven or the budget is over. Starts from nothing; [`super::Auto`]
+/// gives it a good allocation to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exact;
+
+impl Solver for Exact {
+    fn name(&self) -> &'static str {
+        "exact"
+    }
+
+    fn solve(&self, task: Task<'_>, budget: &Budget<'_>) -> Outcome {
+        let model = Model::new(task);
+        let mut proof = Proof::new(&model, None);
+        proof.run(&model, budget, budget.steps());
+        proof.outcome(&model, Counts::default())
+    }
+}
+
+/// What is known about the optimum: an allocation above, a bound below.
+#[derive(Debug)]
+pub(crate) struct Proof {
+    best: Option<Plan>,
+    upper: Cost,
+    lower: Cost,
+    nodes: u64,
+}
+
+impl Proof {
+    pub(crate) fn new(model: &Model<'_>, best: Option<Plan>) -> Self {
+        let start = State::new(model);
+        let reach = vec![model.half(); model.servers()];
+        let upper = best
+            .as_ref()
+            .map_or(Cost::INFINITE, |plan| plan.cost(model));
+        Self {
+            lower: model.round_up(still_needed(model, &start, &reach)),
+            upper,
+            best,
+            nodes: 0,
+        }
+    }
+
+    /// Nothing costs less.
+    pub(crate) const fn lower(&self) -> Cost {
+        self.lower
+    }
+
+    pub(crate) fn best(&self) -> Option<&Plan> {
+        self.best.as_ref()
+    }
+
+    pub(crate) const fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// Whether something cheaper is possible, as far as is known.
+    pub(crate) fn is_open(&self) -> bool {
+        self.lower < self.upper
+    }
+
+    /// Takes a plan that is cheaper than the best.
+    pub(crate) fn adopt(&mut self, model: &Model<'_>, plan: Option<Plan>) {
+        let cost = plan
+            .as_ref()
+            .map_or(Cost::INFINITE, |plan| plan.cost(model));
+        if cost < self.upper {
+            self.upper = cost;
+            self.best = plan;
+        }
+    }
+
+    /// Raises the lower and lowers the upper bound until they meet or the budget is over.
+    pub(crate) fn run(&mut self, model: &Model<'_>, budget: &Budget<'_>, steps: u64) {
+        while self.is_open() && self.nodes < steps {
+            let threshold = self.threshold(model);
+            let mut search = Search::new(model, budget, threshold, steps - self.nodes);
+            let found = search.run(State::new(model));
+            self.nodes += search.nodes();
+            match found {
+                Found::State(state) => self.adopt(model, Some(Plan::of(&state).shrunk(model))),
+                Found::Nothing { at_least } => self.lower = at_least.min(self.upper),
+                Found::OutOfBudget => return,
+            }
+        }
+    }
+
+    /// With nothing found yet: anything. Then an eighth of what is open, which at equal prices is the
+    /// lower bound itself (iterative deepening), and with many different prices not too many tries.
+    fn threshold(&self, model: &Model<'_>) -> Cost {
+        if self.best.is_none() {
+            return Cost::INFINITE;
+        }
+        let step = model.cost_step().parts();
+        let open = (self.upper - self.lower).parts();
+        self.lower + Cost::of_parts((open - 1) / 8 / step * step)
+    }
+
+    pub(crate) fn outcome(&self, model: &Model<'_>, mut counts: Counts) -> Outcome {
+        counts.nodes += self.nodes;
+        match &self.best {
+            Some(plan) => Outcome::seated(&plan.seat(model), self.lower, counts),
+            None if self.lower == Cost::INFINITE => {
+                Outcome::nothing(Status::Infeasible, Cost::INFINITE, counts)
+            }
+            None => Outcome::nothing(Status::OutOfBudget, self.lower, counts),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use super::model::{Model, Near};
+
+/// Seats at servers with limited places: a maximum matching, grown by augmenting paths (a newcomer
+/// may push others on to servers that they can use as well).
+#[derive(Debug, Clone)]
+pub(crate) struct Matching {
+    server_of: Vec<Option<usize>>,
+    guests: Vec<Vec<usize>>,
+}
+
+/// Why a client has no seat: these clients together have one place too few at all the servers that
+/// any of them may use (Hall's condition). The client itself is among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Crowd(pub(crate) Vec<usize>);
+
+impl Matching {
+    pub(crate) fn new(model: &Model<'_>) -> Self {
+        Self {
+            server_of: vec![None; model.clients()],
+            guests: vec![Vec::new(); model.servers()],
+        }
+    }
+
+    pub(crate) fn server_of(&self, client: usize) -> Option<usize> {
+        self.server_of[client]
+    }
+
+    /// Seats a client at a server that `allows` it, moving others as far as `allows` them.
+    pub(crate) fn seat(
+        &mut self,
+        model: &Model<'_>,
+        client: usize,
+        allows: impl Fn(Near) -> bool,
+    ) -> Result<(), Crowd> {
+        // Which client found each server, breadth first.
+        let mut found_by = vec![None; self.guests.len()];
+        let mut crowd = vec![client];
+        let mut next = 0;
+        while let Some(&seeker) = crowd.get(next) {
+            next += 1;
+            for near in model
+                .servers_near(seeker)
+                .iter()
+                .filter(|near| allows(**near))
+            {
+                let server = near.index();
+                if found_by[server].is_some() {
+                    continue;
+                }
+                found_by[server] = Some(seeker);
+                if self.guests[server].len() < model.places(server) {
+                    self.shift(server, &found_by);
+                    return Ok(());
+                }
+                crowd.extend(&self.guests[server]);
+            }
+        }
+        Err(Crowd(crowd))
+    }
+
+    /// Moves everybody on the path one server on, from the free place back to the newcomer.
+    fn shift(&mut self, free: usize, found_by: &[Option<usize>]) {
+        let mut server = free;
+        loop {
+            let client = found_by[server].expect("the path consists of servers that were found");
+            let left = self.server_of[client].replace(server);
+            self.guests[server].push(client);
+            let Some(left) = left else { return };
+            self.guests[left].retain(|&guest| guest != client);
+            server = left;
+        }
+    }
+}
