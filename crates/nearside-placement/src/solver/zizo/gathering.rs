@@ -5,7 +5,7 @@ use crate::solver::{Counts, Outcome, Seating};
 use crate::{Allocation, ClientId, Cost, Delay, Instance, ServerId};
 
 /// Clients that come and go one by one under the paper's algorithm (section 4, Figure 5): each change
-/// re-runs steps 2 to 4 on the present allocation. [`crate::Session`] is what an operator would run.
+/// re-runs steps 2 to 4 on the present allocation. An operator would rather keep a session that moves as few as possible.
 #[derive(Debug, Clone)]
 pub struct Gathering<'i> {
     zizo: Zizo,
