@@ -63,6 +63,18 @@ impl Delay {
         self.0 < Self::UNREACHABLE.0
     }
 
+    /// The largest bound that this delay does not meet, tolerance included.
+    #[must_use]
+    pub fn bound_below(self) -> Self {
+        (self - Self::TOLERANCE).just_below()
+    }
+
+    /// The smallest delay that does not meet this bound, tolerance included.
+    #[must_use]
+    pub(crate) fn next_above_bound(self) -> Self {
+        Self(self.0 + Self::TOLERANCE.0 + 1)
+    }
+
     /// The next smaller value on the grid.
     #[must_use]
     pub(crate) const fn just_below(self) -> Self {

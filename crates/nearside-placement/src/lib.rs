@@ -6,15 +6,19 @@
 //!
 //! - [`Instance`]: who, where, how far; [`verify`]: the judge of every allocation.
 //! - [`solver`]: from the paper's algorithms to the proven optimum.
+//! - [`min_delay`] and [`curve`]: what each further server buys.
+//! - [`explain`] and [`regroup`]: who makes a bound impossible, and the fewest to move.
 //! - [`network`]: the simulated network of the paper, for experiments.
 
 mod allocation;
 mod cost;
+mod curve;
 mod delay;
 mod ids;
 pub mod instance;
 mod matrix;
 pub mod network;
+mod regroup;
 #[cfg(test)]
 mod samples;
 pub mod solver;
@@ -22,6 +26,7 @@ mod verify;
 
 pub use allocation::Allocation;
 pub use cost::Cost;
+pub use curve::{Curve, CurvePoint, MinDelay, curve, min_delay};
 pub use delay::Delay;
 pub use ids::{ClientId, ServerId};
 pub use instance::{
@@ -29,5 +34,6 @@ pub use instance::{
     ServerGraph,
 };
 pub use matrix::{DelayMatrix, MatrixError};
+pub use regroup::{Conflict, Regrouping, explain, regroup};
 pub use solver::{Budget, Outcome, Solver, Status, Task};
 pub use verify::{Breach, CriticalPath, Verdict, VerifyError, verify};

@@ -1,4 +1,4 @@
-use super::exact::Proof;
+use super::exact::{Goal, Proof};
 use super::model::Model;
 use super::plan::Plan;
 use super::tight_span::{TightSpan, neighbourhood};
@@ -21,23 +21,37 @@ impl Solver for Auto {
     fn solve(&self, task: Task<'_>, budget: &Budget<'_>) -> Outcome {
         let model = Model::new(task);
         let mut counts = Counts::default();
-        let first = one_server(&model).or_else(|| published(&model, budget, &mut counts));
-        let mut proof = Proof::new(&model, first);
-        for turn in 0.. {
-            if !proof.is_open() || is_over(budget, counts, &proof) {
-                break;
-            }
-            let span = TightSpan {
-                patience: TightSpan::default().patience << turn.min(16),
-            };
-            let better = span.improve(&model, budget, turn, proof.best().cloned(), &mut counts);
-            proof.adopt(&model, better);
-            let left = budget.steps().saturating_sub(counts.samples + counts.nodes);
-            let nodes = proof.nodes().saturating_add(FIRST_TURN << turn.min(32));
-            proof.run(&model, budget, nodes.min(left));
-        }
+        let proof = pursue(&model, budget, Goal::Optimum, &mut counts);
         proof.outcome(&model, counts)
     }
+}
+
+/// Cheap ways first, then tight span and search in turns, until the goal is settled or the budget is
+/// over.
+pub(crate) fn pursue(
+    model: &Model<'_>,
+    budget: &Budget<'_>,
+    goal: Goal,
+    counts: &mut Counts,
+) -> Proof {
+    let mut proof = Proof::new(model, one_server(model)).with_goal(goal);
+    if proof.is_open() && proof.best().is_none() {
+        proof.adopt(model, published(model, budget, counts));
+    }
+    for turn in 0.. {
+        if !proof.is_open() || is_over(budget, *counts, &proof) {
+            break;
+        }
+        let span = TightSpan {
+            patience: TightSpan::default().patience << turn.min(16),
+        };
+        let better = span.improve(model, budget, turn, &proof, counts);
+        proof.adopt(model, better);
+        let left = budget.steps().saturating_sub(counts.samples + counts.nodes);
+        let nodes = proof.nodes().saturating_add(FIRST_TURN << turn.min(32));
+        proof.run(model, budget, nodes.min(left));
+    }
+    proof
 }
 
 fn is_over(budget: &Budget<'_>, counts: Counts, proof: &Proof) -> bool {
@@ -61,6 +75,10 @@ fn one_server(model: &Model<'_>) -> Option<Plan> {
 
 /// What the paper's algorithm finds, without the servers that can be done without.
 fn published(model: &Model<'_>, budget: &Budget<'_>, counts: &mut Counts) -> Option<Plan> {
+    let whole = model.everybody().len() == model.task().instance.clients().len();
+    if !whole {
+        return None;
+    }
     let outcome = Zizo::default().solve(model.task(), budget);
     counts.add(outcome.counts);
     let within = outcome.is_within_bound();

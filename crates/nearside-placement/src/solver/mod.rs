@@ -30,6 +30,11 @@ pub use outcome::{Counts, Outcome, Status};
 pub use tight_span::TightSpan;
 pub use zizo::{ClientOrder, Gathering, JoinError, Migration, Persistence, Search, Zizo};
 
+pub(crate) use auto::pursue;
+pub(crate) use caps::Caps;
+pub(crate) use exact::{Goal, Proof};
+pub(crate) use matching::Matching;
+pub(crate) use model::{Model, Near};
 pub(crate) use seating::Seating;
 
 use crate::{Delay, Instance};

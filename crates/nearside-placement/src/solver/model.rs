@@ -1,5 +1,5 @@
 use super::{Seating, Task, dominance};
-use crate::{ClientId, Cost, Delay, DelayMatrix, Instance, ServerId};
+use crate::{ClientId, Cost, Delay, DelayMatrix, Instance, Server, ServerId};
 
 /// An instance at one bound, as the solvers beyond the paper want it: who reaches whom within half
 /// the bound (no radius can be larger, as r_j + r_j ≤ Δ), nearest first, and delays between servers
@@ -8,6 +8,9 @@ use crate::{ClientId, Cost, Delay, DelayMatrix, Instance, ServerId};
 pub(crate) struct Model<'i> {
     task: Task<'i>,
     limit: Delay,
+    /// Everybody who is to be served.
+    everybody: Vec<ClientId>,
+    /// Those of them who need thought.
     clients: Vec<ClientId>,
     separation: DelayMatrix,
     near_servers: Vec<Vec<Near>>,
@@ -33,53 +36,61 @@ impl Near {
 }
 
 impl<'i> Model<'i> {
-    /// Leaves out dominated clients, which is exact as long as servers take any number.
+    /// The whole instance.
     pub(crate) fn new(task: Task<'i>) -> Self {
-        let everybody: Vec<ClientId> = task.instance.client_ids().collect();
-        let mut model = Self::of_clients(task, everybody);
+        Self::of_clients(task, task.instance.client_ids().collect())
+    }
+
+    /// Some clients of the instance. Leaves out dominated ones, which is exact as long as servers take
+    /// any number.
+    pub(crate) fn of_clients(task: Task<'i>, everybody: Vec<ClientId>) -> Self {
+        let mut model = Self::undominated(task, everybody);
         if !model.capacitated {
             let kept = dominance::kept(&model);
-            let kept: Vec<ClientId> = kept.iter().map(|&client| model.clients[client]).collect();
             if kept.len() < model.clients.len() {
-                model.restrict(kept);
+                model.consider(kept.iter().map(|&client| model.clients[client]).collect());
             }
         }
         model
     }
 
-    fn of_clients(task: Task<'i>, clients: Vec<ClientId>) -> Self {
-        let instance = task.instance;
-        let limit = instance.network_budget(task.bound);
-        let servers = instance.servers();
-        let usable = |server: usize| servers[server].places(clients.len()) > 0;
-        let near_servers = near_servers(instance, &clients, limit.half(), usable);
-        let separation = DelayMatrix::from_fn(servers.len(), servers.len(), |one, other| {
-            instance.separation(ServerId::new(one), ServerId::new(other))
-        });
-        Self {
+    /// The same with every client.
+    pub(crate) fn undominated(task: Task<'i>, everybody: Vec<ClientId>) -> Self {
+        let servers = task.instance.servers();
+        let places = |server: &Server| server.places(everybody.len()).min(everybody.len());
+        let places: Vec<usize> = servers.iter().map(places).collect();
+        let cost_step = servers.iter().map(|server| server.cost.parts());
+        let mut model = Self {
             task,
-            limit,
-            near_clients: near_clients(&near_servers, servers.len()),
-            near_servers,
-            separation,
-            places: servers
-                .iter()
-                .map(|server| server.places(clients.len()))
-                .collect(),
+            limit: task.instance.network_budget(task.bound),
+            near_servers: Vec::new(),
+            near_clients: Vec::new(),
+            separation: separations(task.instance),
+            capacitated: places.iter().any(|&places| places < everybody.len()),
+            places,
             costs: servers.iter().map(|server| server.cost).collect(),
-            cost_step: servers
-                .iter()
-                .fold(0, |step, server| gcd(step, server.cost.parts())),
-            capacitated: instance.has_capacities(),
-            clients,
-        }
+            cost_step: cost_step.fold(0, gcd),
+            clients: Vec::new(),
+            everybody,
+        };
+        model.consider(model.everybody.clone());
+        model
     }
 
-    fn restrict(&mut self, kept: Vec<ClientId>) {
-        let instance = self.task.instance;
-        self.near_servers = near_servers(instance, &kept, self.limit.half(), |_| true);
+    /// The same clients at the same bound, every server at the same price.
+    pub(crate) fn counting_servers(mut self) -> Self {
+        self.costs.fill(Cost::ONE);
+        self.cost_step = Cost::ONE.parts();
+        self
+    }
+
+    /// Looks who of these is near whom.
+    fn consider(&mut self, clients: Vec<ClientId>) {
+        let usable = |server: usize| self.places[server] > 0;
+        let reach = self.limit.half();
+        self.near_servers = near_servers(self.task.instance, &clients, reach, usable);
         self.near_clients = near_clients(&self.near_servers, self.costs.len());
-        self.clients = kept;
+        self.clients = clients;
     }
 
     pub(crate) const fn task(&self) -> Task<'i> {
@@ -102,6 +113,11 @@ impl<'i> Model<'i> {
 
     pub(crate) fn clients(&self) -> usize {
         self.clients.len()
+    }
+
+    /// All clients to be served, also those who need no thought.
+    pub(crate) fn everybody(&self) -> &[ClientId] {
+        &self.everybody
     }
 
     pub(crate) fn client(&self, client: usize) -> ClientId {
@@ -168,6 +184,13 @@ impl<'i> Model<'i> {
     pub(crate) fn seating(&self) -> Seating<'i> {
         Seating::empty(self.task.instance, self.task.bound)
     }
+}
+
+fn separations(instance: &Instance) -> DelayMatrix {
+    let servers = instance.servers().len();
+    DelayMatrix::from_fn(servers, servers, |one, other| {
+        instance.separation(ServerId::new(one), ServerId::new(other))
+    })
 }
 
 fn gcd(one: u64, other: u64) -> u64 {

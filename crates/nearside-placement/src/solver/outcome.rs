@@ -11,7 +11,7 @@ pub enum Status {
     Optimal,
     /// Within the bound; something cheaper may exist.
     Feasible,
-    /// No allocation is within the bound; the proof is a search of everything.
+    /// No allocation is within the bound; [`crate::explain`] names the clients that make it so.
     Infeasible,
     /// The paper's step 1 violates the bound. That proves nothing: another start may do.
     BoundUnmet,

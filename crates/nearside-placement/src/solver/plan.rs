@@ -94,7 +94,7 @@ impl Plan {
         let open: Vec<usize> = self.open().collect();
         let mut seating = model.seating();
         let instance = seating.instance();
-        for client in instance.client_ids() {
+        for &client in model.everybody() {
             let row = instance.access_row(client);
             let within = open
                 .iter()

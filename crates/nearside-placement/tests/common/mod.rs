@@ -93,19 +93,22 @@ fn assemble(access: &Rows, between: &Rows, prices: &[(Option<u32>, u8)]) -> Inst
     .unwrap()
 }
 
-/// The cheapest good allocation among all there are, judged by `verify` alone.
-pub fn brute_force(instance: &Instance, bound: Delay) -> Option<(Cost, Allocation)> {
+/// All allocations there are.
+pub fn every_allocation(instance: &Instance) -> impl Iterator<Item = Allocation> {
     let clients = instance.clients().len();
     let servers = instance.servers().len();
-    let mut best: Option<(Cost, Allocation)> = None;
-    for code in 0..servers.pow(clients as u32) {
+    (0..servers.pow(clients as u32)).map(move |code| {
         let digit = |place: usize| ServerId::new(code / servers.pow(place as u32) % servers);
-        let allocation = Allocation::new((0..clients).map(digit).collect());
-        let verdict = verify(instance, &allocation, bound).unwrap();
-        let better = best.as_ref().is_none_or(|(cost, _)| verdict.cost < *cost);
-        if verdict.is_good() && better {
-            best = Some((verdict.cost, allocation));
-        }
-    }
-    best
+        Allocation::new((0..clients).map(digit).collect())
+    })
+}
+
+/// The cheapest good allocation among all there are, judged by `verify` alone.
+pub fn brute_force(instance: &Instance, bound: Delay) -> Option<(Cost, Allocation)> {
+    every_allocation(instance)
+        .filter_map(|allocation| {
+            let verdict = verify(instance, &allocation, bound).unwrap();
+            verdict.is_good().then_some((verdict.cost, allocation))
+        })
+        .min_by_key(|(cost, _)| *cost)
 }

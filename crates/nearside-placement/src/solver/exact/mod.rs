@@ -4,14 +4,15 @@ mod bounds;
 mod search;
 mod state;
 
-pub(crate) use bounds::still_needed;
 pub(crate) use search::{Found, Search};
 pub(crate) use state::State;
+
+use bounds::still_needed;
 
 use super::model::Model;
 use super::plan::Plan;
 use super::{Budget, Counts, Outcome, Solver, Status, Task};
-use crate::Cost;
+use crate::{Cost, Delay};
 
 /// Searches until the optimum is proven or the budget is over. Starts from nothing; [`super::Auto`]
 /// gives it a good allocation to begin with.
@@ -37,22 +38,35 @@ pub(crate) struct Proof {
     best: Option<Plan>,
     upper: Cost,
     lower: Cost,
+    goal: Goal,
     nodes: u64,
+}
+
+/// What a proof is after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// The cheapest allocation.
+    Optimum,
+    /// Any allocation that costs at most this, or that there is none.
+    AtMost(Cost),
 }
 
 impl Proof {
     pub(crate) fn new(model: &Model<'_>, best: Option<Plan>) -> Self {
-        let start = State::new(model);
-        let reach = vec![model.half(); model.servers()];
-        let upper = best
-            .as_ref()
-            .map_or(Cost::INFINITE, |plan| plan.cost(model));
-        Self {
-            lower: model.round_up(still_needed(model, &start, &reach)),
-            upper,
-            best,
+        let mut proof = Self {
+            lower: least_cost(model),
+            upper: Cost::INFINITE,
+            best: None,
+            goal: Goal::Optimum,
             nodes: 0,
-        }
+        };
+        proof.adopt(model, best);
+        proof
+    }
+
+    pub(crate) fn with_goal(mut self, goal: Goal) -> Self {
+        self.goal = goal;
+        self
     }
 
     /// Nothing costs less.
@@ -68,9 +82,25 @@ impl Proof {
         self.nodes
     }
 
-    /// Whether something cheaper is possible, as far as is known.
+    /// Whether the goal is neither reached nor out of reach.
     pub(crate) fn is_open(&self) -> bool {
         self.lower < self.upper
+            && match self.goal {
+                Goal::Optimum => true,
+                Goal::AtMost(most) => self.lower <= most && !self.is_good_enough(),
+            }
+    }
+
+    /// A cost at which there is no point in going on.
+    pub(crate) fn good_enough(&self) -> Cost {
+        match self.goal {
+            Goal::Optimum => self.lower,
+            Goal::AtMost(most) => most.max(self.lower),
+        }
+    }
+
+    fn is_good_enough(&self) -> bool {
+        self.best.is_some() && self.upper <= self.good_enough()
     }
 
     /// Takes a plan that is cheaper than the best.
@@ -102,8 +132,10 @@ impl Proof {
     /// With nothing found yet: anything. Then an eighth of what is open, which at equal prices is the
     /// lower bound itself (iterative deepening), and with many different prices not too many tries.
     fn threshold(&self, model: &Model<'_>) -> Cost {
-        if self.best.is_none() {
-            return Cost::INFINITE;
+        match self.goal {
+            Goal::AtMost(most) => return most,
+            Goal::Optimum if self.best.is_none() => return Cost::INFINITE,
+            Goal::Optimum => {}
         }
         let step = model.cost_step().parts();
         let open = (self.upper - self.lower).parts();
@@ -120,4 +152,14 @@ impl Proof {
             None => Outcome::nothing(Status::OutOfBudget, self.lower, counts),
         }
     }
+}
+
+/// What serving everybody costs at least, before any search. Infinite when somebody cannot be served.
+fn least_cost(model: &Model<'_>) -> Cost {
+    let mut clients = 0..model.clients();
+    if model.limit() < Delay::ZERO || clients.any(|client| model.servers_near(client).is_empty()) {
+        return Cost::INFINITE;
+    }
+    let reach = vec![model.half(); model.servers()];
+    model.round_up(still_needed(model, &State::new(model), &reach))
 }

@@ -37,7 +37,8 @@ impl Solver for TightSpan {
     fn solve(&self, task: Task<'_>, budget: &Budget<'_>) -> Outcome {
         let model = Model::new(task);
         let mut counts = Counts::default();
-        let best = self.improve(&model, budget, 0, None, &mut counts);
+        let proof = Proof::new(&model, None);
+        let best = self.improve(&model, budget, 0, &proof, &mut counts);
         Proof::new(&model, best).outcome(&model, counts)
     }
 }
@@ -48,18 +49,18 @@ const ROUND: usize = 16;
 const ANCHORS: usize = 128;
 
 impl TightSpan {
-    /// A better plan than `best`, or `best` itself. Turns differ in their luck, and only the first
+    /// A better plan than the proof has, or that one, until it is good enough. Turns differ in their luck, and only the first
     /// looks at anchors.
     pub(crate) fn improve(
         &self,
         model: &Model<'_>,
         budget: &Budget<'_>,
         turn: u64,
-        best: Option<Plan>,
+        proof: &Proof,
         counts: &mut Counts,
     ) -> Option<Plan> {
-        let lower = Proof::new(model, None).lower();
-        let mut pool = Pool::new(model, best);
+        let good_enough = proof.good_enough();
+        let mut pool = Pool::new(model, proof.best().cloned());
         let anchors = match turn {
             0 => likely_anchors(model, ANCHORS),
             _ => Vec::new(),
@@ -69,7 +70,7 @@ impl TightSpan {
         }
         let mut idle = 0;
         let mut dice = Dice::new(budget.seed(), turn);
-        while idle < self.patience && pool.best_cost() > lower && !is_over(budget, *counts) {
+        while idle < self.patience && !pool.has(good_enough) && !is_over(budget, *counts) {
             let before = pool.best_cost();
             sample(&mut pool, model, budget, dice.round(), counts);
             vary(&mut pool, model, budget, dice.round(), counts);

@@ -38,6 +38,13 @@ impl Pool {
         self.best.as_ref().map_or(Cost::INFINITE, |(cost, _)| *cost)
     }
 
+    /// Whether there is a plan that costs at most this.
+    pub(super) fn has(&self, good_enough: Cost) -> bool {
+        self.best
+            .as_ref()
+            .is_some_and(|(cost, _)| *cost <= good_enough)
+    }
+
     /// Takes caps among the elite if they are no worse than its last.
     pub(super) fn offer(&mut self, model: &Model<'_>, caps: Caps, plan: Plan) {
         let cost = plan.cost(model);
