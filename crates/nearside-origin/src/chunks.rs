@@ -33,14 +33,6 @@ impl<T> Chunks<T> {
         &self.chunks[at / CHUNK][at % CHUNK]
     }
 
-    pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
-        self.chunks.last_mut()?.last_mut()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flatten()
-    }
-
     pub(crate) fn shrink_to_fit(&mut self) {
         self.chunks.shrink_to_fit();
         if let Some(chunk) = self.chunks.last_mut() {

@@ -58,16 +58,8 @@ impl<K: Key> Rows<K> {
 
     /// A row begins wherever one of the two columns changes.
     pub(crate) fn overlay(asns: &Tiles<K, u32>, countries: &Tiles<K, CountryCode>) -> Self {
-        Self::of_columns(asns.iter(), countries.iter())
-    }
-
-    /// The same for columns that come one by one: (start, value) in rising order, from address 0.
-    pub(crate) fn of_columns(
-        asns: impl Iterator<Item = (K, u32)>,
-        countries: impl Iterator<Item = (K, CountryCode)>,
-    ) -> Self {
         let mut builder = RowsBuilder::new();
-        zip_columns(asns, countries, |start, asn, country| {
+        zip_columns(asns.iter(), countries.iter(), |start, asn, country| {
             builder.push(start, Known { asn, country });
         });
         builder.finish()
@@ -186,7 +178,10 @@ impl<K: Key> Rows<K> {
 /// Takes rows in order and packs them.
 #[derive(Debug)]
 pub(crate) struct RowsBuilder<K: Key> {
+    /// Everything but the last block.
     rows: Rows<K>,
+    /// The last block, not full yet.
+    block: Block<K::Head>,
     /// The newest row: another for the same start takes its place.
     newest: (K, Known),
     /// What the last packed row says.
@@ -205,6 +200,7 @@ impl<K: Key> RowsBuilder<K> {
                 tails: Vec::new(),
                 others: Vec::new(),
             },
+            block: Block::empty(),
             newest: (K::default(), Known::default()),
             before: None,
         }
@@ -212,7 +208,7 @@ impl<K: Key> RowsBuilder<K> {
 
     /// From `start` on, this is known. Starts must not fall; of several for one start the last
     /// counts, and a row that says the same as the one before becomes part of it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, start: K, known: Known) {
         debug_assert!(self.newest.0 <= start, "rows come in order");
         if start != self.newest.0 {
@@ -221,46 +217,62 @@ impl<K: Key> RowsBuilder<K> {
         self.newest = (start, known);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pack_newest(&mut self) {
         let (start, known) = self.newest;
         if self.before.replace(known) != Some(known) {
-            self.rows.append(start, known);
+            self.append(start, known);
+        }
+    }
+
+    #[inline(always)]
+    fn append(&mut self, start: K, known: Known) {
+        let mut cell = Cell::pack(known, &mut self.rows.others);
+        if start.tail() != 0 {
+            let (row, tail) = (self.rows.count, start.tail());
+            self.rows.tails.push(Tail { row, tail });
+            cell = cell.with_tail();
+        }
+        let slot = self.rows.count % BLOCK;
+        self.block.heads[slot] = start.head();
+        self.block.cells[slot] = cell;
+        self.rows.count += 1;
+        if slot + 1 == BLOCK {
+            self.rows.push_block(self.block);
         }
     }
 
     pub(crate) fn finish(mut self) -> Rows<K> {
         self.pack_newest();
         let mut rows = self.rows;
+        let last = rows.count % BLOCK;
+        if last != 0 {
+            self.block.heads[last..].fill(K::Head::LAST);
+            self.block.cells[last..].fill(Cell::default());
+            rows.push_block(self.block);
+        }
         rows.blocks.shrink_to_fit();
+        rows.firsts.shrink_to_fit();
         rows.tails.shrink_to_fit();
         rows.others.shrink_to_fit();
-        rows.firsts = rows.blocks.iter().map(|block| block.heads[0]).collect();
         rows.index = Index::new(&rows.firsts);
         rows
     }
 }
 
 impl<K: Key> Rows<K> {
-    #[inline]
-    fn append(&mut self, start: K, known: Known) {
-        let mut cell = Cell::pack(known, &mut self.others);
-        if start.tail() != 0 {
-            let (row, tail) = (self.count, start.tail());
-            self.tails.push(Tail { row, tail });
-            cell = cell.with_tail();
+    fn push_block(&mut self, block: Block<K::Head>) {
+        self.firsts.push(block.heads[0]);
+        self.blocks.push(block);
+    }
+}
+
+impl<H: Head> Block<H> {
+    fn empty() -> Self {
+        Self {
+            heads: [H::LAST; BLOCK],
+            cells: [Cell::default(); BLOCK],
         }
-        let slot = self.count % BLOCK;
-        if slot == 0 {
-            self.blocks.push(Block {
-                heads: [K::Head::LAST; BLOCK],
-                cells: [Cell::default(); BLOCK],
-            });
-        }
-        let block = self.blocks.last_mut().expect("one was just put there");
-        block.heads[slot] = start.head();
-        block.cells[slot] = cell;
-        self.count += 1;
     }
 }
 

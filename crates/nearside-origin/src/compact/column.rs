@@ -1,9 +1,11 @@
 //! One column of a table: the tiles of a family with their AS numbers or countries.
 
+use std::ops::Range;
+
 use super::bytes::{Reader, put_count};
 use super::dictionary::{Dictionary, Word};
 use super::lengths::{Lengths, Starts};
-use super::values::Values;
+use super::values::{Positions, Values};
 use super::{DecodeError, Fault};
 use crate::key::Key;
 use crate::tiles::Tiles;
@@ -47,24 +49,81 @@ impl Column {
         })
     }
 
-    /// (start, value) in rising order, from address 0. Ends early where the streams make no sense;
-    /// whoever takes the tiles has to give their number to [`Column::check`].
     pub(super) fn tiles<'a, K: Key, V: Word>(
         &'a self,
         dictionary: &'a Dictionary<V>,
-    ) -> impl Iterator<Item = (K, V)> + 'a {
-        let mut starts = Starts::of(&self.lengths);
-        let mut positions = self.values.positions();
-        std::iter::from_fn(move || {
-            let value = dictionary.get(positions.next()?)?;
-            Some((starts.next()?, value))
-        })
+    ) -> TileReader<'a, K, V> {
+        TileReader {
+            column: self,
+            dictionary,
+            decoded: 0,
+            is_over: false,
+            starts: Starts::of(&self.lengths),
+            positions: self.values.positions(),
+            batch: [(K::default(), V::default()); BATCH],
+            left: 0..0,
+        }
+    }
+}
+
+/// Tiles of a column in rising order, from address 0. They are decoded in batches, so that one small
+/// loop does that and another can merge columns.
+pub(super) struct TileReader<'a, K, V> {
+    column: &'a Column,
+    dictionary: &'a Dictionary<V>,
+    starts: Starts<'a, K>,
+    positions: Positions<'a>,
+    /// How many tiles made sense so far.
+    decoded: usize,
+    is_over: bool,
+    batch: [(K, V); BATCH],
+    /// Which of the batch are still to come.
+    left: Range<usize>,
+}
+
+/// Fits in the processor's first cache, with another one and what decoding needs.
+const BATCH: usize = 256;
+
+impl<K: Key, V: Word> TileReader<'_, K, V> {
+    /// The next tile, which stays the next until it is skipped.
+    #[inline(always)]
+    pub(super) fn peek(&mut self) -> Option<(K, V)> {
+        if self.left.is_empty() {
+            self.decode_batch();
+        }
+        self.batch[self.left.clone()].first().copied()
     }
 
-    pub(super) fn check(&self, taken: usize) -> Result<(), DecodeError> {
-        match taken == self.count {
+    /// Passes over the tile that was peeked at, if `is_taken`.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, is_taken: bool) {
+        self.left.start += usize::from(is_taken);
+    }
+
+    /// Leaves the batch empty at the end of the column, and from where its streams make no sense.
+    fn decode_batch(&mut self) {
+        self.left = 0..0;
+        if self.is_over {
+            return;
+        }
+        for tile in &mut self.batch {
+            let position = self.positions.next();
+            let value = position.and_then(|position| self.dictionary.get(position));
+            let Some((value, start)) = value.zip(self.starts.next()) else {
+                self.is_over = true;
+                break;
+            };
+            *tile = (start, value);
+            self.left.end += 1;
+        }
+        self.decoded += self.left.end;
+    }
+
+    /// Whether the streams made as many tiles as they promise.
+    pub(super) fn finish(self) -> Result<(), DecodeError> {
+        match self.decoded == self.column.count {
             true => Ok(()),
-            false => Err(self.broken.clone()),
+            false => Err(self.column.broken.clone()),
         }
     }
 }

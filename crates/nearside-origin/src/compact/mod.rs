@@ -9,16 +9,19 @@ mod bytes;
 mod column;
 mod dictionary;
 pub(crate) mod fuzzing;
+mod groups;
 mod lengths;
 mod model;
 mod rans;
 mod values;
 
+use std::hint::select_unpredictable;
+
 use thiserror::Error;
 
-use crate::cell::CountryCode;
+use crate::cell::{CountryCode, Known};
 use crate::key::Key;
-use crate::rows::Rows;
+use crate::rows::{Rows, RowsBuilder};
 use crate::table::RangeTable;
 use crate::tiles::Tiles;
 use bytes::Reader;
@@ -32,7 +35,7 @@ pub use about::{About, Credit};
 pub const MAGIC: [u8; 8] = *b"\x8ENSORG\r\n";
 
 /// The version of the format this code reads and writes.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Magic, version, checksum.
 const PREAMBLE: usize = MAGIC.len() + 1 + 4;
@@ -203,16 +206,34 @@ impl<V: Word> Half<V> {
     }
 }
 
+/// A row begins wherever one of the two columns changes. Which does comes without a pattern, so the
+/// next start and what is known from there on are chosen, not branched on.
 fn overlay<K: Key>(
     (asns, numbers): (&Column, &Dictionary<u32>),
     (countries, codes): (&Column, &Dictionary<CountryCode>),
 ) -> Result<Rows<K>, DecodeError> {
-    let (mut taken_asns, mut taken_countries) = (0, 0);
-    let rows = Rows::of_columns(
-        asns.tiles(numbers).inspect(|_| taken_asns += 1),
-        countries.tiles(codes).inspect(|_| taken_countries += 1),
-    );
-    asns.check(taken_asns)?;
-    countries.check(taken_countries)?;
-    Ok(rows)
+    let (mut asns, mut countries) = (asns.tiles::<K, _>(numbers), countries.tiles::<K, _>(codes));
+    let mut rows = RowsBuilder::new();
+    let mut known = Known::default();
+    while let (Some(left), Some(right)) = (asns.peek(), countries.peek()) {
+        let (from_left, from_right) = (left.0 <= right.0, right.0 <= left.0);
+        known.asn = select_unpredictable(from_left, left.1, known.asn);
+        known.country = select_unpredictable(from_right, right.1, known.country);
+        rows.push(select_unpredictable(from_left, left.0, right.0), known);
+        asns.skip(from_left);
+        countries.skip(from_right);
+    }
+    while let Some((start, asn)) = asns.peek() {
+        known.asn = asn;
+        rows.push(start, known);
+        asns.skip(true);
+    }
+    while let Some((start, country)) = countries.peek() {
+        known.country = country;
+        rows.push(start, known);
+        countries.skip(true);
+    }
+    asns.finish()?;
+    countries.finish()?;
+    Ok(rows.finish())
 }

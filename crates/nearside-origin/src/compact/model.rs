@@ -1,6 +1,7 @@
 //! The frequencies an rANS stream is coded by: for each context, how often each symbol follows.
 
 use super::bytes::{Reader, put_count};
+use super::groups::{Counts, group};
 use super::{DecodeError, Fault};
 
 /// Frequencies of a context add up to 4096: fine enough to lose less than a percent, small enough
@@ -15,7 +16,7 @@ pub(super) struct Slot {
     pub(super) frequency: u16,
 }
 
-/// All contexts of a stream; there is at least one.
+/// All tables of a stream; there is at least one.
 pub(super) struct Model {
     tables: Vec<Table>,
     /// Which table a context has. Nothing is coded in contexts that do not occur: they have the
@@ -23,9 +24,9 @@ pub(super) struct Model {
     table_of: [u8; 256],
 }
 
-/// The frequencies of one context.
+/// The frequencies of a group of contexts.
 pub(super) struct Table {
-    context: u8,
+    contexts: Vec<u8>,
     slots: [Slot; 256],
     /// For each number below 4096, the symbol it belongs to.
     symbols: [u8; SCALE as usize],
@@ -34,20 +35,21 @@ pub(super) struct Table {
 impl Model {
     /// Counts symbols by context.
     pub(super) fn measure(pairs: impl Iterator<Item = (u8, u8)>) -> Self {
-        let mut counts = vec![[0_u64; 256]; 256];
+        let mut counts = vec![[0; 256]; 256];
         for (context, symbol) in pairs {
             counts[usize::from(context)][usize::from(symbol)] += 1;
         }
-        let occurring = (0..=u8::MAX).zip(&counts);
-        let occurring = occurring.filter(|(_, counts)| counts.iter().any(|count| *count > 0));
-        let tables = occurring.map(|(context, counts)| Table::new(context, &normalise(counts)));
+        let groups = group(&counts).into_iter();
+        let tables = groups.map(|group| Table::new(group.contexts, &normalise(&group.counts)));
         Self::of(tables.collect())
     }
 
     fn of(tables: Vec<Table>) -> Self {
         let mut table_of = [0; 256];
         for (position, table) in (0..=u8::MAX).zip(&tables) {
-            table_of[usize::from(table.context)] = position;
+            for context in &table.contexts {
+                table_of[usize::from(*context)] = position;
+            }
         }
         Self { tables, table_of }
     }
@@ -62,7 +64,7 @@ impl Model {
         self.table(context).slots[usize::from(symbol)]
     }
 
-    /// The number of contexts, then for each its value and its table.
+    /// The number of tables, then each.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         put_count(out, self.tables.len());
         for table in &self.tables {
@@ -82,7 +84,7 @@ impl Model {
 
 impl Table {
     /// `frequencies` must add up to [`SCALE`].
-    fn new(context: u8, frequencies: &[u16; 256]) -> Self {
+    fn new(contexts: Vec<u8>, frequencies: &[u16; 256]) -> Self {
         let mut slots = [Slot::default(); 256];
         let mut symbols = [0; SCALE as usize];
         let mut start = 0;
@@ -93,7 +95,7 @@ impl Table {
             start = end;
         }
         Self {
-            context,
+            contexts,
             slots,
             symbols,
         }
@@ -108,12 +110,13 @@ impl Table {
         (symbol, slot, low.wrapping_sub(slot.start.into()))
     }
 
-    /// The context, the number of symbols less 1, then for each symbol the steps from the one before
-    /// and its frequency less 1.
+    /// The number of contexts less 1 and the contexts; the number of symbols less 1, then for each
+    /// symbol the steps from the one before and its frequency less 1.
     fn write(&self, out: &mut Vec<u8>) {
         let slots = (0..=u8::MAX).zip(&self.slots);
         let occurring: Vec<_> = slots.filter(|(_, slot)| slot.frequency > 0).collect();
-        out.push(self.context);
+        put_count(out, self.contexts.len() - 1);
+        out.extend_from_slice(&self.contexts);
         put_count(out, occurring.len() - 1);
         let mut next = 0;
         for (symbol, slot) in occurring {
@@ -124,7 +127,8 @@ impl Table {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let context = reader.byte()?;
+        let contexts = reader.count(255)? + 1;
+        let contexts = reader.take(contexts)?.to_vec();
         let count = reader.count(255)? + 1;
         let mut frequencies = [0; 256];
         let (mut next, mut total) = (0, 0);
@@ -143,12 +147,12 @@ impl Table {
         if total != SCALE as usize {
             return Err(reader.fault(Fault::Stream));
         }
-        Ok(Self::new(context, &frequencies))
+        Ok(Self::new(contexts, &frequencies))
     }
 }
 
 /// Shares in proportion to `counts`, at least 1 for whatever occurs, that add up to [`SCALE`].
-fn normalise(counts: &[u64; 256]) -> [u16; 256] {
+fn normalise(counts: &Counts) -> [u16; 256] {
     let total: u64 = counts.iter().sum();
     let share = |count: u64| match count {
         0 => 0,

@@ -6,6 +6,8 @@
 //! brotli, and is decoded about four times as fast. Four lanes share one stream of words, each with a
 //! quarter of the symbols, so that the processor works on four at once.
 
+use std::hint::select_unpredictable;
+
 use super::bytes::{Reader, put_count};
 use super::model::{Model, SCALE_BITS, Slot, Table};
 use super::{DecodeError, Fault};
@@ -152,10 +154,10 @@ fn decompress(mode: Mode, body: &[u8], count: usize) -> Option<Vec<u8>> {
         *state = u32::from_le_bytes(bytes.try_into().expect("four were taken"));
     }
     let mut decoder = Decoder {
-        model: &model,
+        tables: std::array::from_fn(|context| model.table(context as u8)),
         states,
-        tables: [model.table(0); LANES],
         words: reader.rest(),
+        used: 0,
     };
     // Two loops, so that neither asks for the mode at each of a million symbols.
     let symbols = match mode {
@@ -166,11 +168,19 @@ fn decompress(mode: Mode, body: &[u8], count: usize) -> Option<Vec<u8>> {
 }
 
 struct Decoder<'a> {
-    model: &'a Model,
+    /// By context.
+    tables: [&'a Table; 256],
     states: [u32; LANES],
-    /// By which each lane's next symbol is coded.
-    tables: [&'a Table; LANES],
     words: &'a [u8],
+    /// Bytes of the words that were fed to lanes.
+    used: usize,
+}
+
+/// The words that come next: as many as all lanes can eat in one round.
+#[derive(Clone, Copy)]
+struct Meal {
+    words: u64,
+    eaten: usize,
 }
 
 impl Decoder<'_> {
@@ -181,49 +191,68 @@ impl Decoder<'_> {
         let (first, second) = lanes.split_at_mut(quarter * 2);
         let (a, b) = first.split_at_mut(quarter);
         let (c, d) = second.split_at_mut(quarter);
+        let mut before = [0; LANES];
         for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-            *a = self.symbol::<CHAINED>(0);
-            *b = self.symbol::<CHAINED>(1);
-            *c = self.symbol::<CHAINED>(2);
-            *d = self.symbol::<CHAINED>(3);
+            let mut meal = self.serve();
+            for (lane, before) in before.iter_mut().enumerate() {
+                *before = self.symbol::<CHAINED>(lane, *before, &mut meal);
+            }
+            [*a, *b, *c, *d] = before;
+            self.used += meal.eaten;
         }
         for symbol in rest {
-            *symbol = self.symbol::<CHAINED>(LANES - 1);
+            let mut meal = self.serve();
+            before[LANES - 1] = self.symbol::<CHAINED>(LANES - 1, before[LANES - 1], &mut meal);
+            *symbol = before[LANES - 1];
+            self.used += meal.eaten;
         }
         symbols
     }
 
+    /// Behind the end there are zeros; whoever eats them is found out at the end.
     #[inline(always)]
-    fn symbol<const CHAINED: bool>(&mut self, lane: usize) -> u8 {
+    fn serve(&self) -> Meal {
+        let left = self.words.get(self.used..).unwrap_or_default();
+        let next = left.first_chunk().copied().unwrap_or_else(|| {
+            let mut last = [0; 8];
+            last[..left.len()].copy_from_slice(left);
+            last
+        });
+        Meal {
+            words: u64::from_le_bytes(next),
+            eaten: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn symbol<const CHAINED: bool>(&mut self, lane: usize, before: u8, meal: &mut Meal) -> u8 {
+        let context = if CHAINED { before } else { 0 };
         let state = self.states[lane];
-        let (symbol, slot, within) = self.tables[lane].find(state);
+        let (symbol, slot, within) = self.tables[usize::from(context)].find(state);
         // Damaged input may hold any state; wrapping keeps it harmless, and the end check finds it.
         let next = u32::from(slot.frequency)
             .wrapping_mul(state >> SCALE_BITS)
             .wrapping_add(within);
-        self.states[lane] = self.feed(next);
-        if CHAINED {
-            self.tables[lane] = self.model.table(symbol);
-        }
+        self.states[lane] = meal.feed(next);
         symbol
-    }
-
-    /// Feeds a state that fell below its range. Whether it did is a coin toss, so the word is read
-    /// in any case and then chosen or not: a branch would be guessed wrong half a million times.
-    #[inline(always)]
-    fn feed(&mut self, state: u32) -> u32 {
-        let (word, rest) = match self.words.split_first_chunk::<2>() {
-            Some((word, rest)) => (u32::from(u16::from_le_bytes(*word)), rest),
-            None => (0, self.words),
-        };
-        let hungry = state < LOWEST;
-        self.words = std::hint::select_unpredictable(hungry, rest, self.words);
-        std::hint::select_unpredictable(hungry, state << 16 | word, state)
     }
 
     /// Coding started with every state at its lowest, so decoding has to end there.
     fn is_at_end(&self) -> bool {
-        self.words.is_empty() && self.states == [LOWEST; LANES]
+        self.used == self.words.len() && self.states == [LOWEST; LANES]
+    }
+}
+
+impl Meal {
+    /// Feeds a state that fell below its range. Whether it did is a coin toss, so both outcomes are
+    /// computed and one is chosen: a branch would be guessed wrong half a million times.
+    #[inline(always)]
+    fn feed(&mut self, state: u32) -> u32 {
+        let hungry = state < LOWEST;
+        let fed = state << 16 | (self.words & 0xffff) as u32;
+        self.words = select_unpredictable(hungry, self.words >> 16, self.words);
+        self.eaten += usize::from(hungry) * 2;
+        select_unpredictable(hungry, fed, state)
     }
 }
 

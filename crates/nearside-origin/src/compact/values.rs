@@ -75,7 +75,9 @@ impl Positions<'_> {
 }
 
 /// Values written by how recently they occurred: neighbouring networks often belong to the same few.
-/// A value that is not among the last 255 is written out.
+/// Up to 255 are kept in a list; one that is not in it is written out and put before the others. One
+/// that is changes places with the first: moving all between them would compress 5 % better, and
+/// decode at half the speed.
 #[derive(Default)]
 pub(super) struct Recency {
     /// 0: written out; else the place in the list of recent values, from 1.
@@ -96,7 +98,7 @@ impl Recency {
                 Some(place) => {
                     let place_byte = u8::try_from(place + 1).expect("at most 255 are kept");
                     coded.places.push(place_byte);
-                    recent[..=place].rotate_right(1);
+                    recent.swap(0, place);
                 }
                 None => {
                     coded.places.push(0);
@@ -167,29 +169,20 @@ impl<'a> Replay<'a> {
     fn next(&mut self) -> Option<u32> {
         let place = *self.places.next()?;
         let is_literal = place == 0;
-        // Where the value was before the first of those it overtakes; a new one overtakes nobody.
-        let overtaken = usize::from(place.saturating_sub(1));
         let literal = *self.literals.get(self.used)?;
-        let known = self.recent.get(overtaken);
-        let position = select_unpredictable(is_literal, literal, known);
         self.used += usize::from(is_literal);
-        self.recent.make_room(is_literal);
-        self.recent.put_first(position, overtaken);
-        Some(position)
+        Some(self.recent.next(place, literal))
     }
 }
 
-/// The list of recent positions, most recent first, at the end of a buffer: a new one is put before
-/// the others without moving them, until the room is used up.
+/// The list of recent positions at the end of a buffer: a new one is put before the others without
+/// moving them, until the room is used up.
 struct Recent {
     buffer: [u32; ROOM + RECENT],
     head: usize,
 }
 
 const ROOM: usize = 2048;
-
-/// As many as fill one cache line; most of what is found again is found here.
-const NEAR: usize = 16;
 
 /// Holds the places that were never filled; no dictionary has so many values.
 const NO_POSITION: u32 = u32::MAX;
@@ -204,47 +197,20 @@ impl Default for Recent {
 }
 
 impl Recent {
+    /// The position at that place, from 1, or `literal` for place 0. It is first in the list
+    /// afterwards: a new one before all others, one of the list in exchange with the first.
     #[inline(always)]
-    fn get(&self, place: usize) -> u32 {
-        self.buffer[self.head + place]
-    }
-
-    /// Makes the list one longer at the front, if `is_needed`.
-    #[inline(always)]
-    fn make_room(&mut self, is_needed: bool) {
+    fn next(&mut self, place: u8, literal: u32) -> u32 {
         if self.head == 0 {
             self.buffer.copy_within(..RECENT, ROOM);
             self.head = ROOM;
         }
-        self.head -= usize::from(is_needed);
-    }
-
-    /// Puts a position first and moves the `overtaken` ones before its old place back by one.
-    #[inline(always)]
-    fn put_first(&mut self, position: u32, overtaken: usize) {
-        if overtaken < NEAR {
-            self.shift_near(overtaken);
-        } else {
-            let end = self.head + overtaken;
-            self.buffer.copy_within(self.head..end, self.head + 1);
-        }
+        let is_literal = place == 0;
+        self.head -= usize::from(is_literal);
+        let at = self.head + usize::from(place.saturating_sub(1));
+        let position = select_unpredictable(is_literal, literal, self.buffer[at]);
+        self.buffer[at] = self.buffer[self.head];
         self.buffer[self.head] = position;
-    }
-
-    /// Moves the first `count` back by one. For these few it is faster to write all of them, moved
-    /// or not, than to have the processor guess how many there are.
-    #[inline(always)]
-    fn shift_near(&mut self, count: usize) {
-        let near = self.buffer[self.head..].first_chunk_mut::<NEAR>();
-        let near = near.expect("255 places follow the head");
-        let before = *near;
-        for index in 1..NEAR {
-            let is_moved = index <= count;
-            near[index] = if is_moved {
-                before[index - 1]
-            } else {
-                before[index]
-            };
-        }
+        position
     }
 }
