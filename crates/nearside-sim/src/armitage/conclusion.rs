@@ -2,7 +2,7 @@
 //! perfect.
 
 use nearside_discover::planner::PlannerKind;
-use nearside_report::{Better, Cell, Column, Part, Table};
+use nearside_report::{Better, Cell, Column, Evidence, Part, Table};
 
 use super::contest::{Client, Judged, ours, values};
 use super::optimised::times_the_oracle;
@@ -86,6 +86,14 @@ fn game(client: &Client) -> &'static str {
     }
 }
 
+/// The CS:S world was fitted to what both papers print of auto-stop.
+fn evidence(client: &Client) -> Evidence {
+    match client.crowd {
+        Crowd::EnemyTerritory => Evidence::NotFitted,
+        Crowd::Css | Crowd::CssFebruary => Evidence::Fitted,
+    }
+}
+
 fn cost(study: &Study) -> Table {
     let caption = "Cost of a discovery at RTT_stop = 200 ms, of conventional discovery (100 %)";
     let percent = |column: Column| column.unit("%");
@@ -94,7 +102,8 @@ fn cost(study: &Study) -> Table {
         .column(Column::new("client"))
         .column(Column::new("game"))
         .column(percent(Column::new("published")).published())
-        .column(percent(Column::new("today").heading("same method today")));
+        .column(percent(Column::new("today").heading("same method today")))
+        .column(Column::new("world"));
     if ours().is_some() {
         table = table.column(percent(Column::new("ours").heading("adaptive")).not_fitted());
     }
@@ -104,6 +113,7 @@ fn cost(study: &Study) -> Table {
         let mut cells = head(&line);
         cells.push(Cell::number(line.published, 1));
         cells.push(cell(&Method::published(line.own)));
+        cells.push(evidence(&line.client).words().into());
         cells.extend(ours().as_ref().map(cell));
         cells.push(cell(&Method::Oracle));
         table.push(cells);

@@ -100,7 +100,8 @@ pub struct HowArgs {
   nearside sim all --out page --quick    half a minute, small worlds
   nearside sim all --out page            minutes, the worlds of the papers
 
-Writes index.html, readable without a server, and beside it CSV, JSON and SVG of everything on it.
+Writes index.html, readable without a server, and beside it CSV, JSON and SVG of everything on it;
+prints what stands on top of the page.
 
 Exit codes: 0 done; 2 bad usage; 3 files cannot be written.")]
 pub struct AllArgs {

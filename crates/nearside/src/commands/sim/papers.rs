@@ -47,15 +47,12 @@ pub(super) fn run(
     }
 }
 
-/// Runs everything and writes the page.
+/// Runs everything, writes the page, and prints what stands on top of it.
 pub(super) fn all(args: &AllArgs) -> Result<Exit> {
     make(&args.out)?;
     let setup = setup(&args.how);
-    let footer = format!(
-        "nearside {}, {}",
-        env!("CARGO_PKG_VERSION"),
-        setup.command("all --out DIR")
-    );
+    let command = setup.command("all --out DIR");
+    let footer = format!("nearside {}, {command}", env!("CARGO_PKG_VERSION"));
     let bar = Bar::new();
     let page = on_threads(args.how.threads, || everything(&setup, footer, &bar))?;
     drop(bar);
@@ -66,8 +63,13 @@ pub(super) fn all(args: &AllArgs) -> Result<Exit> {
     };
     let written = write_files(&args.out, reports.flat_map(files::of).chain([index]))?;
     let path = args.out.join(PAGE);
-    match writeln!(io::stdout(), "{} ({written} files)", path.display()) {
-        Err(error) if !is_closed_pipe(&error) => Err(error.into()),
+    let note = format!("Wrote {written} files; open {}", path.display());
+    let conclusion = Report {
+        parts: page.lead,
+        ..Report::new("all", page.title, command, "") // the first lines name the seeds
+    };
+    match print(&[conclusion.with(note)], "table") {
+        Err(error) if !is_closed_pipe(&error) => Err(error).context("cannot write the summary"),
         _ => Ok(Exit::Done),
     }
 }
