@@ -27,7 +27,7 @@ pub use batch::{NoThreads, Progress, Unwatched, with_threads};
 pub use catalogue::{Volume, catalogue, everything};
 pub use labels::mislabel;
 pub use method::{Method, UnknownMethod};
-pub use record::{Phase, Probe, RunRecord};
+pub use record::{Phase, Probe, RunRecord, Timing};
 pub use run::run;
 pub use scene::{Conditions, Scene, UnknownClient, World};
 pub use score::Score;

@@ -24,6 +24,8 @@ pub struct Probe {
     pub settled: Moment,
     /// What was measured; `None` if it stayed silent.
     pub rtt: Option<Rtt>,
+    /// Whether the planner heard of the answer.
+    pub timing: Timing,
     /// What the probe was for.
     pub phase: Phase,
     /// Servers that had been probed by then, this one included; where several are given up
@@ -37,6 +39,15 @@ impl Probe {
         let back = self.rtt.unwrap_or_default().as_duration();
         self.settled.saturating_sub(back)
     }
+}
+
+/// When an outcome became known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// While the probe was pending: the planner was told.
+    InTime,
+    /// After the last try was given up: the user gets the row, but the planner was told of silence.
+    Late,
 }
 
 /// What a probe was for.
@@ -59,7 +70,10 @@ impl RunRecord {
     /// window on. Computed from the record, so that it can be followed beyond the stop.
     pub fn rtt_bottom(&self, rule: StopRule, stop: Rtt) -> Vec<(Moment, Rtt)> {
         let mut watch = AutoStop::new(rule, stop);
-        let ordered = self.probes.iter().filter(|p| p.phase == Phase::Ordered);
+        let ordered = self
+            .probes
+            .iter()
+            .filter(|probe| probe.phase == Phase::Ordered && probe.timing == Timing::InTime);
         let step = |probe: &Probe| {
             watch.push(probe.rtt?);
             Some((probe.settled, watch.rtt_bottom()?))

@@ -1,5 +1,7 @@
 //! One discovery in virtual time, by the engine of the live browser.
 
+use std::collections::HashSet;
+
 use nearside_discover::planner::{Activity, Listed, ServerId};
 use nearside_discover::prober::{Event, Prober};
 use nearside_types::{Moment, Rtt};
@@ -7,7 +9,7 @@ use nearside_world::farm::{Farm, FarmServer};
 use nearside_world::virtual_time::discover;
 
 use crate::method::Method;
-use crate::record::{Phase, Probe, RunRecord};
+use crate::record::{Phase, Probe, RunRecord, Timing};
 use crate::scene::Scene;
 
 /// Discovers the servers of a scene and puts it on record. The seed drives draws and luck.
@@ -72,17 +74,47 @@ struct Recorder {
     probes: Vec<Probe>,
     /// Ordered probes have begun: they never give way to calibration again.
     ordered: bool,
+    silent: HashSet<ServerId>,
 }
 
 impl Recorder {
     fn event(&mut self, now: Moment, prober: &Prober, event: Event) {
-        let (Event::Answered(server) | Event::Unanswered(server)) = event;
-        let rtt = prober.row(server).rtt_ms.map(Rtt::from_millis_f64);
+        match event {
+            Event::Answered(server) => {
+                let timing = self.timing(server);
+                let rtt = prober.row(server).rtt_ms.map(Rtt::from_millis_f64);
+                self.write(now, prober, server, rtt, timing);
+            }
+            Event::Unanswered(server) => {
+                self.silent.insert(server);
+                self.write(now, prober, server, None, Timing::InTime);
+            }
+        }
+    }
+
+    /// A server may answer after it was given up; its silence is then struck out.
+    fn timing(&mut self, server: ServerId) -> Timing {
+        if !self.silent.remove(&server) {
+            return Timing::InTime;
+        }
+        self.probes.retain(|probe| probe.server != server);
+        Timing::Late
+    }
+
+    fn write(
+        &mut self,
+        now: Moment,
+        prober: &Prober,
+        server: ServerId,
+        rtt: Option<Rtt>,
+        timing: Timing,
+    ) {
         let phase = self.phase(prober);
         self.probes.push(Probe {
             server,
             settled: now,
             rtt,
+            timing,
             phase,
             // Answers are told one by one, so what is not pending has been told.
             probed: self.probes.len() + 1 + prober.pending(),

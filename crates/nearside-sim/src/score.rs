@@ -72,14 +72,13 @@ impl Score {
     /// The oracle is a bound, not a client: what it needs to find k servers is k probes, without
     /// the handful that a client has under way when the last answer comes.
     fn with_ideal_order(mut self) -> Self {
-        let (found, playable) = (self.found, self.playable as f64);
-        let share = |share: f64| {
-            let count = (share * playable).ceil() as usize;
-            (1..=found).contains(&count).then_some(count)
+        let share = |percent| {
+            let count = percent_of(percent, self.playable);
+            (1..=self.found).contains(&count).then_some(count)
         };
-        self.probes_to_50 = share(0.5);
-        self.probes_to_90 = share(0.9);
-        self.probes_to_99 = share(0.99);
+        self.probes_to_50 = share(50);
+        self.probes_to_90 = share(90);
+        self.probes_to_99 = share(99);
         self.probes_to_10_best = self.probes_to_10_best.map(|_| self.answering.min(BEST));
         self
     }
@@ -89,7 +88,7 @@ impl Score {
             .filter(|&server| scene.is_playable(server))
             .count();
         let found = Found::new(record, |probe| scene.is_playable(probe.server.index()));
-        let share = |share: f64| found.until((share * playable as f64).ceil() as usize);
+        let share = |percent| found.until(percent_of(percent, playable));
         let summary = &record.summary;
         Self {
             listed: scene.population.servers.len(),
@@ -99,9 +98,9 @@ impl Score {
             answered: summary.answered,
             found: found.probed.len(),
             expected_missed: summary.expected_missed,
-            probes_to_50: share(0.5),
-            probes_to_90: share(0.9),
-            probes_to_99: share(0.99),
+            probes_to_50: share(50),
+            probes_to_90: share(90),
+            probes_to_99: share(99),
             probes_to_10_best: probes_to_best(record, scene),
             seconds: summary.seconds,
             stopped: summary.stopped.expect("a run on record has ended"),
@@ -121,6 +120,11 @@ impl Score {
             playable => self.found as f64 / playable as f64,
         }
     }
+}
+
+/// So many percent of a count, rounded up, without the accidents of fractions.
+fn percent_of(percent: usize, count: usize) -> usize {
+    (percent * count).div_ceil(100)
 }
 
 /// Ties with the tenth count as well: any ten servers as near as that are "the ten best".

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use nearside_sim::compare::{Comparison, Row};
-use nearside_sim::{Conditions, Method, Scene, Score, Unwatched, World, run, with_threads};
+use nearside_sim::{Conditions, Method, Scene, Score, Timing, Unwatched, World, run, with_threads};
 use nearside_types::Rtt;
 use nearside_world::{Fraction, Game, Population, WorldParams, generate};
 use proptest::prelude::*;
@@ -110,6 +110,28 @@ fn conventional_discovery_finds_everything_that_is_playable() {
         Some(score.probes),
     ];
     assert!(order.is_sorted() && order[0].is_some(), "{order:?}");
+}
+
+/// Farther than three tries wait: given up, then heard of after all.
+#[test]
+fn a_server_that_answers_after_it_was_given_up_is_on_record_once() {
+    let mut population = small_world(600, 5);
+    let client = population.client("DE").unwrap();
+    let far = 3;
+    population.servers[far].rtt[client] = Some(Rtt::from_micros(3_500_000));
+    let conditions = Conditions::published(Game::Css);
+    let listed = population.listed();
+    let scene = Scene {
+        population: &population,
+        listed: &listed,
+        client,
+        conditions: &conditions,
+    };
+    let record = run(&scene, &Method::CONVENTIONAL, 5);
+    let of_far = record.probes.iter().filter(|p| p.server.index() == far);
+    let timings: Vec<Timing> = of_far.map(|probe| probe.timing).collect();
+    assert_eq!(timings, [Timing::Late]);
+    assert_eq!(record.probes.len(), record.summary.probed);
 }
 
 fn comparison(seeds: &str, wrong_labels: f64) -> Comparison {
