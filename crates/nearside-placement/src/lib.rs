@@ -8,12 +8,15 @@
 //! - [`solver`]: from the paper's algorithms to the proven optimum.
 //! - [`min_delay`] and [`curve`]: what each further server buys.
 //! - [`explain`] and [`regroup`]: who makes a bound impossible, and the fewest to move.
+//! - [`session`]: players that come and go.
 //! - [`network`]: the simulated network of the paper, for experiments.
 
 mod allocation;
 mod cost;
 mod curve;
 mod delay;
+#[doc(hidden)]
+pub mod fuzzing;
 mod ids;
 pub mod instance;
 mod matrix;
@@ -21,6 +24,7 @@ pub mod network;
 mod regroup;
 #[cfg(test)]
 mod samples;
+pub mod session;
 pub mod solver;
 mod verify;
 
@@ -35,5 +39,6 @@ pub use instance::{
 };
 pub use matrix::{DelayMatrix, MatrixError};
 pub use regroup::{Conflict, Regrouping, explain, regroup};
+pub use session::{Session, SessionSetup};
 pub use solver::{Budget, Outcome, Solver, Status, Task};
 pub use verify::{Breach, CriticalPath, Verdict, VerifyError, verify};

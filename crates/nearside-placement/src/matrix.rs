@@ -104,6 +104,20 @@ impl DelayMatrix {
         self.cells[row * self.columns + column] = delay;
     }
 
+    /// Adds a row at the end.
+    pub(crate) fn push_row(&mut self, row: &[Delay]) {
+        debug_assert_eq!(row.len(), self.columns);
+        self.cells.extend_from_slice(row);
+        self.rows += 1;
+    }
+
+    /// Removes a row; those below move up.
+    pub(crate) fn remove_row(&mut self, row: usize) {
+        self.cells
+            .drain(row * self.columns..(row + 1) * self.columns);
+        self.rows -= 1;
+    }
+
     /// Changes every cell in place.
     pub(crate) fn map(&mut self, change: impl Fn(Delay) -> Delay) {
         for cell in &mut self.cells {

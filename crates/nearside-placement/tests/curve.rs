@@ -5,14 +5,14 @@
 mod common;
 
 use common::{Shape, every_allocation, instances};
-use nearside_placement::{Budget, Cost, Delay, Instance, curve, min_delay, verify};
+use nearside_placement::{Budget, Cost, Delay, Instance, Verdict, curve, min_delay, verify};
 use proptest::prelude::*;
 
 /// Cost, servers and delay of every allocation that overloads nobody and reaches everybody.
 fn all_possible(instance: &Instance) -> Vec<(Cost, usize, Delay)> {
     every_allocation(instance)
         .map(|allocation| verify(instance, &allocation, Delay::LONGEST).unwrap())
-        .filter(|verdict| verdict.is_good())
+        .filter(Verdict::is_good)
         .map(|verdict| (verdict.cost, verdict.servers_used, verdict.delay))
         .collect()
 }

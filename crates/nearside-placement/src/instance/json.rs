@@ -84,9 +84,10 @@ struct Form {
     server_links: Option<Vec<(String, String)>>,
 }
 
+/// A server as files write it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ServerForm {
+pub(crate) struct ServerForm {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<u32>,
@@ -101,7 +102,8 @@ impl Form {
             .map(|millis| delay("delay_bound_ms", millis))
             .transpose()?;
         let processing = delay("processing_ms", self.processing_ms.unwrap_or(0.0))?;
-        let servers = self.servers.into_iter().enumerate().map(server);
+        let servers = self.servers.into_iter().enumerate();
+        let servers = servers.map(|(index, server)| server.check(index));
         let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;
         let graph = self
             .server_links
@@ -120,26 +122,12 @@ impl Form {
     }
 }
 
-fn delay(field: &str, millis: f64) -> Result<Delay, PlacementFileError> {
+/// A number of a file as a delay.
+pub(crate) fn delay(field: &str, millis: f64) -> Result<Delay, PlacementFileError> {
     Delay::from_millis(millis).ok_or_else(|| PlacementFileError::Number {
         field: field.to_owned(),
         value: millis,
         expected: "a delay (write milliseconds from 0 to 1e9)",
-    })
-}
-
-fn server((index, form): (usize, ServerForm)) -> Result<Server, PlacementFileError> {
-    let cost = form.cost.map(|units| {
-        Cost::from_units(units).ok_or_else(|| PlacementFileError::Number {
-            field: format!("servers[{index}].cost (server `{}`)", form.name),
-            value: units,
-            expected: "a cost (write a number from 0 to 1e6)",
-        })
-    });
-    Ok(Server {
-        cost: cost.transpose()?.unwrap_or(Cost::ONE),
-        name: form.name,
-        capacity: form.capacity,
     })
 }
 
@@ -165,7 +153,10 @@ fn client_server<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DelayMatr
     deserializer.deserialize_seq(Rows("client_server_ms"))
 }
 
-fn server_server<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DelayMatrix, D::Error> {
+/// Reads `server_server_ms`.
+pub(crate) fn server_server<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<DelayMatrix, D::Error> {
     deserializer.deserialize_seq(Rows("server_server_ms"))
 }
 
@@ -313,7 +304,23 @@ fn rows(matrix: &DelayMatrix) -> Vec<&[Delay]> {
 }
 
 impl ServerForm {
-    fn of(server: &Server) -> Self {
+    /// The server, which is the `index`th in its list.
+    pub(crate) fn check(self, index: usize) -> Result<Server, PlacementFileError> {
+        let cost = self.cost.map(|units| {
+            Cost::from_units(units).ok_or_else(|| PlacementFileError::Number {
+                field: format!("servers[{index}].cost (server `{}`)", self.name),
+                value: units,
+                expected: "a cost (write a number from 0 to 1e6)",
+            })
+        });
+        Ok(Server {
+            cost: cost.transpose()?.unwrap_or(Cost::ONE),
+            name: self.name,
+            capacity: self.capacity,
+        })
+    }
+
+    pub(crate) fn of(server: &Server) -> Self {
         Self {
             name: server.name.clone(),
             capacity: server.capacity,

@@ -1,6 +1,7 @@
 //! What a placement is about: clients, servers, the delays between them, places and prices.
 
 mod closure;
+mod edit;
 mod error;
 mod graph;
 mod json;
@@ -8,6 +9,7 @@ mod json;
 pub use error::InstanceError;
 pub use graph::{DEFAULT_NEIGHBOURS, ServerGraph};
 pub use json::{PlacementFile, PlacementFileError};
+pub(crate) use json::{ServerForm, delay, server_server};
 
 use std::collections::HashMap;
 
@@ -91,6 +93,14 @@ impl Instance {
     /// # Errors
     /// The first thing that does not fit, by name.
     pub fn new(parts: InstanceParts) -> Result<Self, InstanceError> {
+        if parts.clients.is_empty() {
+            return Err(InstanceError::NoClients);
+        }
+        Self::of_servers(parts)
+    }
+
+    /// The same, also without clients: where a session starts.
+    pub(crate) fn of_servers(parts: InstanceParts) -> Result<Self, InstanceError> {
         error::check(&parts)?;
         let mut instance = Self {
             clients: parts.clients,

@@ -35,7 +35,9 @@ pub(crate) use caps::Caps;
 pub(crate) use exact::{Goal, Proof};
 pub(crate) use matching::Matching;
 pub(crate) use model::{Model, Near};
+pub(crate) use plan::Plan;
 pub(crate) use seating::Seating;
+pub(crate) use tight_span::neighbourhood;
 
 use crate::{Delay, Instance};
 

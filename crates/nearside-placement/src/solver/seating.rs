@@ -36,12 +36,29 @@ impl<'i> Seating<'i> {
         seating
     }
 
+    /// Some where they are, others nowhere.
+    pub(crate) fn partial(
+        instance: &'i Instance,
+        bound: Delay,
+        contacts: &[Option<ServerId>],
+    ) -> Self {
+        let mut seating = Self::empty(instance, bound);
+        for (client, contact) in instance.client_ids().zip(contacts) {
+            contact.inspect(|&server| seating.seat(client, server));
+        }
+        seating
+    }
+
     pub(crate) const fn instance(&self) -> &'i Instance {
         self.instance
     }
 
     pub(crate) fn contact(&self, client: ClientId) -> Option<ServerId> {
         self.contact[client.index()]
+    }
+
+    pub(crate) fn contacts(&self) -> &[Option<ServerId>] {
+        &self.contact
     }
 
     pub(crate) fn in_use(&self) -> &[ServerId] {

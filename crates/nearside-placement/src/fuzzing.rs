@@ -1,0 +1,84 @@
+//! The bodies of the fuzz targets in `fuzz/`, also called by the property tests in
+//! `tests/never_panics.rs`.
+
+use crate::session::{Event, SessionLog, Settlement};
+use crate::solver::{Auto, Budget, Solver, Task};
+use crate::{Delay, PlacementFile, Session, SessionSetup, explain, verify};
+
+/// Instances larger than this are read, but not solved.
+const SMALL: usize = 8;
+
+/// Any bytes are an instance or an error with a place; what is read can be written, read again and
+/// solved, and the answer passes the judge.
+pub fn placement_file(bytes: &[u8]) {
+    let Ok(file) = PlacementFile::from_json(bytes) else {
+        return;
+    };
+    let mut written = Vec::new();
+    file.write_json(&mut written)
+        .expect("memory takes everything");
+    let again = PlacementFile::from_json(&written).expect("we read what we write");
+    assert_eq!(again, file);
+    let instance = &file.instance;
+    if instance.clients().len().max(instance.servers().len()) > SMALL {
+        return;
+    }
+    let task = Task {
+        instance,
+        bound: file.bound.unwrap_or(Delay::LONGEST),
+    };
+    let budget = Budget::unlimited(0).with_steps(300);
+    let outcome = Auto.solve(task, &budget);
+    match &outcome.allocation {
+        Some(allocation) => {
+            let verdict = verify(instance, allocation, task.bound).expect("it is of this instance");
+            assert_eq!(verdict.is_good(), outcome.is_within_bound());
+        }
+        None => drop(explain(task, &budget)),
+    }
+}
+
+/// Any lines are the log of a session or an error with its line; any events leave a session that keeps
+/// its bound or says why not, and whose log replays.
+pub fn session(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    // Either the log of somebody, or events for a session of ours.
+    let mut session = match SessionLog::from_lines(text.lines()) {
+        Ok(log) if is_small(&log) => log.replay(),
+        _ => Session::new(setup()),
+    };
+    for event in text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .take(40)
+    {
+        keep_its_word(&mut session, event);
+    }
+    let lines: Vec<String> = session.log().lines().collect();
+    let log =
+        SessionLog::from_lines(lines.iter().map(String::as_str)).expect("we read what we write");
+    assert_eq!(log.replay(), session);
+}
+
+fn is_small(log: &SessionLog) -> bool {
+    let setup = log.setup();
+    log.events().len() < SMALL && setup.servers().servers().len() <= SMALL && setup.steps < 1_000
+}
+
+fn keep_its_word(session: &mut Session, event: Event) {
+    if session.clients() >= SMALL && matches!(event, Event::Join { .. }) {
+        return;
+    }
+    let report = session.handle(event);
+    if let (Settlement::Kept, Some(allocation)) = (&report.settlement, session.allocation()) {
+        let verdict = verify(session.instance(), &allocation, session.bound());
+        assert!(verdict.is_ok_and(|verdict| verdict.is_good()));
+    }
+}
+
+fn setup() -> SessionSetup {
+    let text = br#"{"delay_bound_ms": 20, "steps": 300,
+        "servers": [{"name": "a"}, {"name": "b", "capacity": 2}, {"name": "c", "cost": 0.5}],
+        "server_server_ms": [[0, 3, 5], [3, 0, 4], [5, 4, 0]]}"#;
+    SessionSetup::from_json(text).expect("a set-up of ours")
+}

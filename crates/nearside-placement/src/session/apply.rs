@@ -1,0 +1,252 @@
+//! One event at a time: check it, change the roster, find seats, report.
+
+use std::collections::BTreeMap;
+
+use super::seats::Contacts;
+use super::{Event, Move, Reason, Report, Session, Settlement};
+use crate::{ClientId, Delay, Latency, ServerId};
+
+impl Session {
+    /// Takes an event. The log keeps it, also when it is refused: a refusal depends on the state only,
+    /// so a replay refuses it again.
+    pub fn handle(&mut self, event: Event) -> Report {
+        let before = self.seats_by_name();
+        let settlement = match self.attempt(&event) {
+            Ok(()) => self.settle(),
+            Err(reason) => Settlement::Refused { reason },
+        };
+        self.log.push(event);
+        self.report(settlement, &before)
+    }
+
+    fn attempt(&mut self, event: &Event) -> Result<(), Reason> {
+        match event {
+            Event::Join {
+                client,
+                latencies_ms,
+            } => self.join(client, latencies_ms),
+            Event::Leave { client } => self.leave(client),
+            Event::Latency { client, server, ms } => self.change_access(client, server, *ms),
+            Event::ServerLatency { one, other, ms } => self.change_between(one, other, *ms),
+            Event::ServerDown { server } => self.take_down(server),
+            Event::ServerUp { server } => self.bring_up(server),
+            Event::Bound { ms } => self.change_bound(*ms),
+            Event::Consolidate { max_moves } => {
+                self.consolidate(*max_moves);
+                Ok(())
+            }
+        }
+    }
+
+    /// A newcomer is refused, and nobody else disturbed, when the bound cannot be kept with them.
+    fn join(
+        &mut self,
+        name: &str,
+        latencies: &BTreeMap<String, Option<f64>>,
+    ) -> Result<(), Reason> {
+        if name.is_empty() {
+            return Err(Reason::Nameless);
+        }
+        if self.find_client(name).is_ok() {
+            let client = name.to_owned();
+            return Err(Reason::Present { client });
+        }
+        let row = self.row(latencies)?;
+        let newcomer = self.roster.add_client(name.to_owned(), &row);
+        self.contacts.push(None);
+        let quiet = self.seat_quietly(&self.contacts);
+        if quiet[newcomer.index()].is_some() {
+            self.contacts = quiet;
+            return Ok(());
+        }
+        match self.seat_anew() {
+            Ok(contacts) => self.contacts = contacts,
+            Err(reason) => {
+                self.roster.remove_client(newcomer);
+                self.contacts.pop();
+                return Err(reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&self, latencies: &BTreeMap<String, Option<f64>>) -> Result<Vec<Delay>, Reason> {
+        let mut row = vec![Delay::UNREACHABLE; self.roster.servers().len()];
+        for (server, ms) in latencies {
+            row[self.find_server(server)?.index()] = self.delay_of(*ms)?;
+        }
+        Ok(row)
+    }
+
+    fn leave(&mut self, name: &str) -> Result<(), Reason> {
+        let client = self.find_client(name)?;
+        self.roster.remove_client(client);
+        self.contacts.remove(client.index());
+        Ok(())
+    }
+
+    fn change_access(&mut self, client: &str, server: &str, ms: Option<f64>) -> Result<(), Reason> {
+        let (client, server) = (self.find_client(client)?, self.find_server(server)?);
+        let delay = self.delay_of(ms)?;
+        self.roster.set_access(client, server, delay);
+        if self.contacts[client.index()] == Some(server) && !delay.is_usable() {
+            self.contacts[client.index()] = None;
+        }
+        Ok(())
+    }
+
+    fn change_between(&mut self, one: &str, other: &str, ms: Option<f64>) -> Result<(), Reason> {
+        let (one, other) = (self.find_server(one)?, self.find_server(other)?);
+        let delay = self.delay_of(ms)?;
+        if one != other {
+            self.roster.set_between(one, other, delay);
+            self.roster.set_between(other, one, delay);
+        }
+        Ok(())
+    }
+
+    fn take_down(&mut self, name: &str) -> Result<(), Reason> {
+        let server = self.find_server(name)?;
+        if self.down[server.index()].is_some() {
+            return Err(Reason::Already {
+                server: name.to_owned(),
+                state: "down",
+            });
+        }
+        let places = &mut self.roster.server_mut(server).capacity;
+        self.down[server.index()] = Some(places.replace(0));
+        for contact in &mut self.contacts {
+            *contact = contact.filter(|&contact| contact != server);
+        }
+        Ok(())
+    }
+
+    fn bring_up(&mut self, name: &str) -> Result<(), Reason> {
+        let server = self.find_server(name)?;
+        let Some(places) = self.down[server.index()].take() else {
+            return Err(Reason::Already {
+                server: name.to_owned(),
+                state: "up",
+            });
+        };
+        self.roster.server_mut(server).capacity = places;
+        Ok(())
+    }
+
+    /// A bound is a bound: it is not halved, whatever latencies are.
+    fn change_bound(&mut self, ms: f64) -> Result<(), Reason> {
+        self.bound = Delay::from_millis(ms).ok_or(Reason::BadDelay { ms })?;
+        Ok(())
+    }
+
+    /// Makes the best of what an event has left: nothing if all is well, quiet seats, or new ones for
+    /// everybody.
+    fn settle(&mut self) -> Settlement {
+        if self.is_kept(&self.seating()) {
+            return Settlement::Kept;
+        }
+        let quiet = self.seat_quietly(&self.contacts);
+        let sound = self.is_sound(&self.seating());
+        if sound && quiet.iter().all(Option::is_some) {
+            self.contacts = quiet;
+            return Settlement::Kept;
+        }
+        match self.seat_anew() {
+            Ok(contacts) => {
+                self.contacts = contacts;
+                Settlement::Kept
+            }
+            Err(reason) => {
+                self.contacts = quiet;
+                Settlement::Unmet { reason }
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        settlement: Settlement,
+        before: &BTreeMap<String, Option<ServerId>>,
+    ) -> Report {
+        let seating = self.seating();
+        Report {
+            number: self.log.len(),
+            settlement,
+            moves: self.moves_since(before),
+            clients: self.clients(),
+            servers_used: seating.in_use().len(),
+            delay_ms: self.delay(),
+            bound_ms: self.bound,
+            waiting: self.waiting(),
+        }
+    }
+
+    pub(super) fn seats_by_name(&self) -> BTreeMap<String, Option<ServerId>> {
+        let names = self.roster.clients().iter().cloned();
+        names.zip(self.contacts.iter().copied()).collect()
+    }
+
+    /// Who is elsewhere than before; those who have left are not among them.
+    pub(super) fn moves_since(&self, before: &BTreeMap<String, Option<ServerId>>) -> Vec<Move> {
+        let moved = |client: &ClientId| {
+            let name = self.roster.client_name(*client);
+            before.get(name) != Some(&self.contacts[client.index()])
+        };
+        let server_name = |server: ServerId| self.roster.server_name(server).to_owned();
+        let describe = |client: ClientId| {
+            let name = self.roster.client_name(client);
+            Move {
+                client: name.to_owned(),
+                from: before.get(name).copied().flatten().map(server_name),
+                to: self.contacts[client.index()].map(server_name),
+            }
+        };
+        self.roster
+            .client_ids()
+            .filter(moved)
+            .map(describe)
+            .collect()
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        let seats = self.roster.clients().iter().zip(&self.contacts);
+        let waiting = seats.filter(|(_, contact)| contact.is_none());
+        waiting.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn find_client(&self, name: &str) -> Result<ClientId, Reason> {
+        let place = self
+            .roster
+            .clients()
+            .iter()
+            .position(|client| client == name);
+        place.map(ClientId::new).ok_or_else(|| Reason::Absent {
+            client: name.to_owned(),
+        })
+    }
+
+    fn find_server(&self, name: &str) -> Result<ServerId, Reason> {
+        let mut servers = self.roster.servers().iter();
+        let place = servers.position(|server| server.name == name);
+        place.map(ServerId::new).ok_or_else(|| Reason::NoServer {
+            server: name.to_owned(),
+        })
+    }
+
+    /// A latency of an event as a one-way delay.
+    fn delay_of(&self, ms: Option<f64>) -> Result<Delay, Reason> {
+        let Some(ms) = ms else {
+            return Ok(Delay::UNREACHABLE);
+        };
+        let delay = Delay::from_millis(ms).ok_or(Reason::BadDelay { ms })?;
+        Ok(match self.setup.latency {
+            Latency::OneWay => delay,
+            Latency::RoundTrip => delay.scaled(0.5),
+        })
+    }
+
+    /// Takes over seats that keep everything.
+    pub(super) fn take_seats(&mut self, contacts: Contacts) {
+        self.contacts = contacts;
+    }
+}

@@ -1,0 +1,93 @@
+//! Finding seats: with as few moves as possible for one, with a new solution for all.
+
+use super::{Reason, Session};
+use crate::solver::{Counts, Goal, Model, Plan, Seating, pursue};
+use crate::{ClientId, ServerId, Task, explain};
+
+/// A server for each player, or none.
+pub(super) type Contacts = Vec<Option<ServerId>>;
+
+impl Session {
+    /// A seat that disturbs nobody: the nearest server in use that keeps the bound, else the nearest
+    /// other one.
+    pub(super) fn quiet_seat(&self, seating: &Seating<'_>, client: ClientId) -> Option<ServerId> {
+        let distance = |server: ServerId| self.roster.access(client, server);
+        let fits = |&server: &ServerId| {
+            distance(server).is_usable()
+                && seating.has_place(server)
+                && seating.keeps_bound(client, server)
+        };
+        let candidates = self.roster.server_ids().filter(fits);
+        candidates.min_by_key(|&server| (seating.load(server) == 0, distance(server), server))
+    }
+
+    /// Seats for those who have none, as far as that disturbs nobody.
+    pub(super) fn seat_quietly(&self, contacts: &Contacts) -> Contacts {
+        let mut seating = Seating::partial(&self.roster, self.bound, contacts);
+        if !self.is_sound(&seating) {
+            return contacts.clone();
+        }
+        for client in self.roster.client_ids() {
+            if seating.contact(client).is_none()
+                && let Some(server) = self.quiet_seat(&seating, client)
+            {
+                seating.seat(client, server);
+            }
+        }
+        seating.contacts().to_vec()
+    }
+
+    /// New seats for everybody, who stay where they are as far as the solution lets them.
+    pub(super) fn seat_anew(&self) -> Result<Contacts, Reason> {
+        if self.clients() == 0 {
+            return Ok(Contacts::new());
+        }
+        let model = Model::new(self.task());
+        let mut counts = Counts::default();
+        let proof = pursue(&model, &self.budget(), Goal::Optimum, &mut counts);
+        match proof.best() {
+            Some(plan) => Ok(self.stay_where_possible(&model, plan)),
+            None => Err(self.why_impossible()),
+        }
+    }
+
+    /// Seats under a plan: one's own, if the plan has the server with a radius that includes one, else
+    /// what the plan gives.
+    pub(super) fn stay_where_possible(&self, model: &Model<'_>, plan: &Plan) -> Contacts {
+        let may_stay = |client: ClientId, server: ServerId| {
+            let distance = self.roster.access(client, server);
+            Some(distance) <= plan.radius(server.index())
+        };
+        let mut seating = plan.seat(model);
+        for client in self.roster.client_ids() {
+            let Some(home) = self.contacts[client.index()] else {
+                continue;
+            };
+            if may_stay(client, home)
+                && (seating.contact(client) == Some(home) || seating.has_place(home))
+            {
+                seating.seat(client, home);
+            }
+        }
+        seating.contacts().to_vec()
+    }
+
+    pub(super) fn task(&self) -> Task<'_> {
+        Task {
+            instance: &self.roster,
+            bound: self.bound,
+        }
+    }
+
+    /// Who cannot be together, by name.
+    pub(super) fn why_impossible(&self) -> Reason {
+        let Some(conflict) = explain(self.task(), &self.budget()) else {
+            return Reason::GaveUp;
+        };
+        let name = |&client: &ClientId| self.roster.client_name(client).to_owned();
+        Reason::Impossible {
+            clients: conflict.clients.iter().map(name).collect(),
+            delay: conflict.delay,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Whatever happens to a session: its promises hold, its refusals are right, its log replays.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Shape, brute_force, instances};
+use nearside_placement::session::{Event, Reason, SessionLog, Settlement};
+use nearside_placement::{Delay, Instance, Latency, Session, SessionSetup, verify};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Few names, so that events meet: players who are here, who are not, and a server that is not there.
+fn events(servers: usize) -> impl Strategy<Value = Event> {
+    let client = (0..7u8).prop_map(|number| format!("player{number}"));
+    let server = (0..=servers).prop_map(|number| format!("s{number}"));
+    let ms = prop_oneof![8 => (0..25u8).prop_map(|ms| Some(f64::from(ms))), 1 => Just(None), 1 => Just(Some(-1.0))];
+    let row = vec(ms.clone(), servers).prop_map(|row| {
+        let named = |(number, ms)| (format!("s{number}"), ms);
+        row.into_iter()
+            .enumerate()
+            .map(named)
+            .collect::<BTreeMap<_, _>>()
+    });
+    prop_oneof![
+        8 => (client.clone(), row).prop_map(|(client, latencies_ms)| Event::Join { client, latencies_ms }),
+        3 => client.clone().prop_map(|client| Event::Leave { client }),
+        3 => (client, server.clone(), ms.clone()).prop_map(|(client, server, ms)| Event::Latency { client, server, ms }),
+        1 => (server.clone(), server.clone(), ms).prop_map(|(one, other, ms)| Event::ServerLatency { one, other, ms }),
+        2 => server.clone().prop_map(|server| Event::ServerDown { server }),
+        2 => server.prop_map(|server| Event::ServerUp { server }),
+        1 => (0..60u8).prop_map(|ms| Event::Bound { ms: f64::from(ms) }),
+        2 => (0..6usize).prop_map(|max_moves| Event::Consolidate { max_moves }),
+    ]
+}
+
+fn stories() -> impl Strategy<Value = (Instance, Delay, Latency, Vec<Event>)> {
+    let shape = Shape {
+        servers: 4,
+        clients: 1,
+        ..Shape::FULL
+    };
+    instances(shape).prop_flat_map(|(instance, bound)| {
+        let servers = instance.servers().len();
+        let latency = prop_oneof![Just(Latency::OneWay), Just(Latency::RoundTrip)];
+        (
+            Just(instance),
+            Just(bound),
+            latency,
+            vec(events(servers), 1..30),
+        )
+    })
+}
+
+fn session(instance: &Instance, bound: Delay, latency: Latency) -> Session {
+    let mut setup = SessionSetup::new(instance, bound);
+    setup.latency = latency;
+    Session::new(setup)
+}
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    }
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn what_is_kept_is_verified_and_what_is_impossible_is_so((instance, bound, latency, events) in stories()) {
+        let mut session = session(&instance, bound, latency);
+        for event in events {
+            let before = session.clone();
+            let report = session.handle(event.clone());
+            match &report.settlement {
+                Settlement::Kept => {
+                    prop_assert!(report.waiting.is_empty());
+                    if let Some(allocation) = session.allocation() {
+                        let verdict = verify(session.instance(), &allocation, session.bound()).unwrap();
+                        prop_assert!(verdict.is_good(), "{:?} after {event:?}", verdict.breaches);
+                        prop_assert_eq!(report.delay_ms, Some(verdict.delay));
+                    }
+                }
+                Settlement::Refused { reason } => {
+                    prop_assert_eq!(session.instance(), before.instance());
+                    prop_assert_eq!(session.allocation(), before.allocation());
+                    prop_assert!(!matches!(reason, Reason::GaveUp));
+                }
+                Settlement::Unmet { reason } => {
+                    prop_assert!(brute_force(session.instance(), session.bound()).is_none());
+                    let Reason::Impossible { clients, .. } = reason else { panic!("{reason}") };
+                    let ids = session.instance().clients_by_name();
+                    let group: Vec<_> = clients.iter().map(|name| ids[name.as_str()]).collect();
+                    let part = session.instance().restricted_to(&group);
+                    prop_assert!(brute_force(&part, session.bound()).is_none());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_replays_to_the_same_session((instance, bound, latency, events) in stories()) {
+        let mut session = session(&instance, bound, latency);
+        for event in events {
+            session.handle(event);
+        }
+        let text: Vec<String> = session.log().lines().collect();
+        let log = SessionLog::from_lines(text.iter().map(String::as_str)).unwrap();
+        prop_assert_eq!(log.replay(), session);
+    }
+
+    #[test]
+    fn consolidation_keeps_its_word((instance, bound, latency, events) in stories(), max_moves in 0..8usize) {
+        let mut session = session(&instance, bound, latency);
+        for event in events {
+            session.handle(event);
+        }
+        let plan = session.plan_consolidation(max_moves);
+        prop_assert!(plan.moves.len() <= max_moves);
+        prop_assert!(plan.servers_after <= plan.servers_before);
+        let kept = session.view().kept;
+        let before = session.allocation().map(|allocation| verify(session.instance(), &allocation, session.bound()).unwrap());
+        let report = session.handle(Event::Consolidate { max_moves });
+        if kept {
+            prop_assert_eq!(&report.moves, &plan.moves);
+            prop_assert_eq!(report.servers_used, plan.servers_after);
+            if let Some(before) = before {
+                let after = verify(session.instance(), &session.allocation().unwrap(), session.bound()).unwrap();
+                prop_assert!(after.is_good());
+                prop_assert_eq!(before.cost - after.cost, plan.saved);
+            }
+        }
+    }
+}
+
+fn join(client: &str, latencies: &[(&str, f64)]) -> Event {
+    let named = latencies
+        .iter()
+        .map(|&(server, ms)| (server.to_owned(), Some(ms)));
+    Event::Join {
+        client: client.to_owned(),
+        latencies_ms: named.collect(),
+    }
+}
+
+fn line_of_three() -> Session {
+    let setup = r#"{"delay_bound_ms": 8, "servers": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+        "server_server_ms": [[0, 1, 2], [1, 0, 1], [2, 1, 0]]}"#;
+    Session::new(SessionSetup::from_json(setup.as_bytes()).unwrap())
+}
+
+#[test]
+fn players_come_together_when_they_may_be_moved() {
+    let mut session = line_of_three();
+    assert!(
+        session
+            .handle(join("anna", &[("a", 1.0), ("b", 3.0), ("c", 5.0)]))
+            .is_kept()
+    );
+    assert!(
+        session
+            .handle(join("bert", &[("a", 5.0), ("b", 3.0), ("c", 1.0)]))
+            .is_kept()
+    );
+    assert_eq!(
+        session
+            .view()
+            .servers
+            .iter()
+            .filter(|server| server.load > 0)
+            .count(),
+        2
+    );
+    let plan = session.plan_consolidation(1);
+    assert!(
+        plan.moves.is_empty(),
+        "one move cannot save a server: {plan:?}"
+    );
+    let report = session.handle(Event::Consolidate { max_moves: 2 });
+    assert_eq!(report.servers_used, 1);
+    assert_eq!(session.server_of("anna"), Some("b"));
+}
+
+#[test]
+fn a_failing_server_sends_its_players_on_and_strands_those_it_must() {
+    let mut session = line_of_three();
+    session.handle(join("anna", &[("a", 1.0), ("b", 3.0)]));
+    session.handle(join("bert", &[("c", 1.0)]));
+    let down = Event::ServerDown {
+        server: "a".to_owned(),
+    };
+    let report = session.handle(down);
+    assert!(report.is_kept());
+    assert_eq!(session.server_of("anna"), Some("b"));
+    let report = session.handle(Event::ServerDown {
+        server: "c".to_owned(),
+    });
+    assert_eq!(report.waiting, ["bert"]);
+    assert!(matches!(report.settlement, Settlement::Unmet { .. }));
+    let report = session.handle(Event::ServerUp {
+        server: "c".to_owned(),
+    });
+    assert!(report.is_kept() && report.waiting.is_empty());
+}
+
+#[test]
+fn a_player_who_is_too_far_away_is_refused_by_name() {
+    let mut session = line_of_three();
+    session.handle(join("anna", &[("a", 1.0), ("b", 3.0)]));
+    let report = session.handle(join("far", &[("a", 90.0)]));
+    let Settlement::Refused {
+        reason: Reason::Impossible { clients, delay },
+    } = report.settlement
+    else {
+        panic!("{report:?}");
+    };
+    assert_eq!(clients, ["far"]);
+    assert_eq!(delay, Delay::from_millis(180.0));
+    assert_eq!(session.clients(), 1);
+}
+
+#[test]
+fn bad_log_lines_are_named() {
+    let log = |lines: &[&str]| {
+        SessionLog::from_lines(lines.iter().copied())
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(log(&[]).contains("empty"));
+    assert!(log(&["{}"]).contains("line 1"));
+    let setup = line_of_three().log().lines().next().unwrap();
+    let error = log(&[&setup, "", r#"{"event": "dance"}"#]);
+    assert!(
+        error.contains("line 3") && error.contains("dance"),
+        "{error}"
+    );
+}
