@@ -5,9 +5,12 @@
 
 mod connection;
 mod error;
+#[cfg(target_os = "linux")]
+mod options;
+mod protection;
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use nearside_origin::bgp::{
@@ -20,6 +23,8 @@ use crate::clock::MonotonicClock;
 use crate::poll::Stop;
 use connection::{Connection, Received};
 pub use error::BgpListenError;
+use protection::Protections;
+pub use protection::{Md5Key, Md5KeyError, Protection};
 
 /// Where to listen, and to whom.
 #[derive(Debug, Clone)]
@@ -29,9 +34,8 @@ pub struct BgpConfig {
     pub listen: SocketAddr,
     /// Neighbours and table.
     pub collector: CollectorConfig,
-    /// Neighbours whose connection must be signed (TCP-MD5, RFC 2385). Default none. No platform
-    /// supports it yet, see [`BgpListenError::Md5`].
-    pub signed: Vec<IpAddr>,
+    /// What is asked of neighbours beyond this machine. Default nothing.
+    pub protection: Vec<Protection>,
 }
 
 impl BgpConfig {
@@ -40,7 +44,7 @@ impl BgpConfig {
         Self {
             listen: (Ipv4Addr::LOCALHOST, 1790).into(),
             collector,
-            signed: Vec::new(),
+            protection: Vec::new(),
         }
     }
 }
@@ -65,6 +69,7 @@ pub trait BgpObserver {
 #[derive(Debug)]
 pub struct BgpListener {
     listener: TcpListener,
+    protections: Protections,
     collector: Collector,
     /// At most one for each neighbour.
     connections: Vec<Connection>,
@@ -77,17 +82,14 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(250);
 impl BgpListener {
     /// Opens the listening socket.
     pub fn bind(config: BgpConfig) -> Result<Self, BgpListenError> {
-        if let Some(neighbour) = config.signed.first() {
-            let neighbour = *neighbour;
-            return Err(BgpListenError::Md5 { neighbour });
-        }
-        let addr = config.listen;
+        let neighbours = config.collector.neighbours.iter();
+        let neighbours = neighbours.map(|neighbour| neighbour.addr);
+        let protections = Protections::new(neighbours, &config.protection);
         let collector = Collector::new(config.collector)?;
-        let listener = TcpListener::bind(addr)
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .map_err(|source| BgpListenError::Bind { addr, source })?;
+        let listener = protections.listen(config.listen)?;
         Ok(Self {
             listener,
+            protections,
             collector,
             connections: Vec::new(),
         })
@@ -214,6 +216,10 @@ impl BgpListener {
             Err(error) if is_passing(error.kind()) => return Ok(()),
             Err(source) => return Err(BgpListenError::Socket { source }),
         };
+        if self.protections.check_distance(&stream, from.ip()).is_err() {
+            // Broken already; its neighbour calls again.
+            return Ok(());
+        }
         match self.collector.handle_connection(clock.now(), from.ip()) {
             Ok(peer) => {
                 self.forget(peer);

@@ -40,7 +40,9 @@ mod poll;
 mod stamp;
 mod udp;
 
-pub use bgp::{BgpConfig, BgpListenError, BgpListener, BgpObserver};
+pub use bgp::{
+    BgpConfig, BgpListenError, BgpListener, BgpObserver, Md5Key, Md5KeyError, Protection,
+};
 pub use browse::{BrowseObserver, BrowseOutcome, BrowseSetup, MasterSource, browse};
 pub use buffers::RecvBuffers;
 pub use clock::MonotonicClock;

@@ -27,13 +27,14 @@ pub enum BgpListenError {
         /// What the system said.
         source: io::Error,
     },
-    /// TCP-MD5 was asked for. The kernel's option for it can only be set by unsafe code, which this
-    /// crate does not contain.
+    /// What was asked of a neighbour cannot be set up.
     #[error(
-        "neighbour {neighbour} wants TCP-MD5, which nearside cannot set up (run the session over loopback or a tunnel instead)"
+        "cannot protect the connection of {neighbour}: {source} (TCP-MD5 and TTL security need Linux; or run the session over loopback or a tunnel)"
     )]
-    Md5 {
-        /// The neighbour it was asked for.
+    Protection {
+        /// Of whom it was asked.
         neighbour: IpAddr,
+        /// What the system said.
+        source: io::Error,
     },
 }

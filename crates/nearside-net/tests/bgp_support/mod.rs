@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nearside_net::{BgpConfig, BgpListenError, BgpListener, BgpObserver, MonotonicClock, Stop};
+use nearside_net::{
+    BgpConfig, BgpListenError, BgpListener, BgpObserver, MonotonicClock, Protection, Stop,
+};
 use nearside_origin::bgp::{CollectorConfig, Neighbour, PeerEvent, Refusal, Rib};
 use nearside_types::Asn;
 
@@ -76,7 +78,12 @@ impl Running {
     }
 
     pub fn with_config(config: CollectorConfig) -> Self {
+        Self::with_protection(config, Vec::new())
+    }
+
+    pub fn with_protection(config: CollectorConfig, protection: Vec<Protection>) -> Self {
         let mut config = BgpConfig::new(config);
+        config.protection = protection;
         config.listen.set_port(0);
         let listener = BgpListener::bind(config).unwrap();
         let addr = listener.local_addr().unwrap();
@@ -241,21 +248,47 @@ pub struct Bird {
     program: PathBuf,
     pub folder: Folder,
     daemon: Option<Daemon>,
+    /// With a place for more lines about the session.
+    config: String,
 }
 
 impl Bird {
     /// Announces two IPv4 prefixes and one of IPv6 from AS 15169, and one from AS 24940 that can be
     /// switched off as `more`.
     pub fn start(test: &str, program: &Path, addr: Ipv4Addr, asn: u32, to: SocketAddr) -> Self {
-        let folder = Folder::new(test);
-        folder.write("bird.conf", &bird_config(addr, asn, to));
+        Self::start_with(test, program, addr, asn, to, "multihop;")
+    }
+
+    /// The same with these lines in the description of the session.
+    pub fn start_with(
+        test: &str,
+        program: &Path,
+        addr: Ipv4Addr,
+        asn: u32,
+        to: SocketAddr,
+        session: &str,
+    ) -> Self {
+        let port = free_port(addr);
         let mut bird = Self {
             program: program.to_path_buf(),
-            folder,
+            folder: Folder::new(test),
             daemon: None,
+            config: bird_config((addr, port).into(), asn, to),
         };
+        bird.write_config(session);
         bird.revive();
         bird
+    }
+
+    /// Gives the running daemon other lines for its session.
+    pub fn reconfigure(&self, session: &str) {
+        self.write_config(session);
+        self.tell("configure");
+    }
+
+    fn write_config(&self, session: &str) {
+        let config = self.config.replace("@session@", session);
+        self.folder.write("bird.conf", &config);
     }
 
     pub fn revive(&mut self) {
@@ -278,8 +311,8 @@ impl Bird {
     }
 }
 
-fn bird_config(addr: Ipv4Addr, asn: u32, to: SocketAddr) -> String {
-    let port = free_port(addr);
+fn bird_config(from: SocketAddr, asn: u32, to: SocketAddr) -> String {
+    let (addr, port) = (from.ip(), from.port());
     let (to_addr, to_port) = (to.ip(), to.port());
     let origin = |asn: u32| format!("import filter {{ bgp_path.prepend({asn}); accept; }};");
     let (google, hetzner) = (origin(15_169), origin(24_940));
@@ -298,7 +331,7 @@ protocol bgp feed {{
   local {addr} port {port} as {asn};
   neighbor {to_addr} port {to_port} as {LOCAL_ASN};
   strict bind yes;
-  multihop;
+  @session@
   connect delay time 1;
   connect retry time 1;
   error wait time 1, 2;

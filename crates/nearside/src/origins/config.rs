@@ -2,11 +2,12 @@
 
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use nearside_net::BgpConfig;
+use nearside_net::{BgpConfig, Md5Key, Protection};
 use nearside_origin::bgp::{CollectorConfig, Neighbour, RibConfig, SessionConfig};
 use nearside_origin::{AsnRule, SourceKind};
 use nearside_types::{Asn, PrefixLengths};
@@ -227,7 +228,7 @@ impl ListenConfig {
         collector.rib = section.rib();
         let mut bgp = BgpConfig::new(collector);
         bgp.listen = section.listen;
-        bgp.signed = section.signed();
+        bgp.protection = section.protection()?;
         Ok(bgp)
     }
 }
@@ -259,11 +260,29 @@ impl BgpSection {
         }
     }
 
-    fn signed(&self) -> Vec<IpAddr> {
-        let signed = self
-            .neighbour
+    /// What is asked of each neighbour.
+    fn protection(&self) -> Result<Vec<Protection>> {
+        self.neighbour
             .iter()
-            .filter(|neighbour| neighbour.password_file.is_some());
-        signed.map(|neighbour| neighbour.addr).collect()
+            .map(NeighbourConfig::protection)
+            .collect()
     }
+}
+
+impl NeighbourConfig {
+    fn protection(&self) -> Result<Protection> {
+        let key = self.password_file.as_deref().map(read_key).transpose()?;
+        Ok(Protection {
+            neighbour: self.addr,
+            key,
+            hops: NonZeroU8::new(u8::from(self.ttl_security)),
+        })
+    }
+}
+
+/// A password in a file of its own; the line end behind it is not part of it.
+fn read_key(path: &Path) -> Result<Md5Key> {
+    let name = path.display();
+    let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    Md5Key::new(text.trim_ascii_end()).with_context(|| name.to_string())
 }
