@@ -2,4 +2,4 @@
 
 pub use crate::bgp::fuzzing::{bgp_collector, bgp_session, mrt};
 pub use crate::compact::fuzzing::compact_table;
-pub use crate::files::fuzzing::origin_file;
+pub use crate::files::fuzzing::{asmap, origin_file};

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mmdb_writer::{MmdbWriter, Value, map, text};
-use nearside_origin::files::{self, FileError, Format, Loaded, Place, Problem};
+use nearside_origin::files::{self, AsmapFault, FileError, Format, Loaded, Place, Problem};
 use nearside_origin::{Rules, SourceKind, Timestamp};
 use nearside_types::{Asn, Origin};
 
@@ -101,6 +101,41 @@ fn ip_location_db_tables_are_read_and_company_names_are_not_countries() {
 }
 
 #[test]
+fn tor_tables_are_read_with_their_date() {
+    let v4 = read(
+        "# Location Database Export\n\
+         #\n\
+         # Generated: Thu, 5 Jun 2026 04:33:59 GMT\n\
+         16777216,16777471,AU\n\
+         16777472,16778239,??\n\
+         84451328,84516863,DE\n",
+    )
+    .unwrap();
+    assert_eq!(v4.format, Format::RangeCsv);
+    assert_eq!(v4.date, Timestamp::from_date("2026-06-05"));
+    assert_eq!(at(&v4, "1.0.0.255"), "- AU");
+    assert_eq!(at(&v4, "1.0.1.0"), "- -");
+    assert_eq!(at(&v4, "5.8.160.1"), "- DE");
+    let v6 = read("2001:200::,2001:200:ffff:ffff:ffff:ffff:ffff:ffff,JP\n").unwrap();
+    assert_eq!((at(&v6, "2001:200::1"), v6.date), ("- JP".to_owned(), None));
+    let unknown_first = read("16777216,16777471,??\n16777472,16778239,CN\n").unwrap();
+    assert_eq!(at(&unknown_first, "1.0.1.0"), "- CN");
+}
+
+#[test]
+fn numbers_are_addresses_in_tables_of_countries_only() {
+    assert_eq!(
+        refused("16777216,16777471,13335,AU\n"),
+        "table, line 1: `16777216` is not an address (write 192.0.2.1 or 2001:db8::1)"
+    );
+    let too_large = refused("16777216,16777471,AU\n16777472,4294967296,AU\n");
+    assert!(
+        too_large.starts_with("table, line 2: `4294967296`"),
+        "{too_large}"
+    );
+}
+
+#[test]
 fn a_gzip_around_a_table_is_taken_off() {
     let loaded = read(gzip(b"5.9.0.0/16,24940,DE\n")).unwrap();
     assert_eq!(at(&loaded, "5.9.1.1"), "24940 DE");
@@ -145,6 +180,8 @@ fn a_bad_line_is_refused_with_file_line_and_reason() {
 
 #[test]
 fn what_is_no_table_is_refused_as_such() {
+    let noise = read([0xff, 0xfe, 0x00]).unwrap_err();
+    assert_eq!(noise.problem, Problem::Asmap(AsmapFault::Truncated));
     let whole = |bytes: &[u8]| {
         let error = read(bytes).unwrap_err();
         assert_eq!(error.place, Place::Whole, "{error}");
@@ -152,7 +189,6 @@ fn what_is_no_table_is_refused_as_such() {
     };
     assert_eq!(whole(b""), Problem::Empty);
     assert_eq!(whole(b"# only a comment\n"), Problem::Empty);
-    assert_eq!(whole(&[0xff, 0xfe, 0x00]), Problem::UnknownFormat);
     let message = refused("hello world\n1.2.3.4\n");
     assert!(message.starts_with("table, line 2: expected"), "{message}");
 }

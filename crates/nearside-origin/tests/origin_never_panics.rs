@@ -65,6 +65,9 @@ fn lines() -> impl Strategy<Value = String> {
         Just("DE"),
         Just("HP"),
         Just("None"),
+        Just("16777216"),
+        Just("??"),
+        Just("# Generated: Thu, 25 Jun 2026"),
         Just(""),
         Just("\"Cloudflare, Inc.\""),
         Just("\""),
@@ -108,6 +111,27 @@ proptest! {
         fuzzing::origin_file(&damaged(GOOD.as_bytes().to_vec(), damage.clone(), is_cut));
         fuzzing::origin_file(&damaged(mmdb(), damage, is_cut));
     }
+
+    #[test]
+    fn no_bytes_break_the_reader_of_asmaps(
+        noise in vec(any::<u8>(), 0..200),
+        damage in damage(),
+        is_cut: bool,
+    ) {
+        fuzzing::asmap(&noise);
+        fuzzing::asmap(&damaged(asmap(), damage, is_cut));
+    }
+}
+
+mod asmap_writer;
+
+fn asmap() -> Vec<u8> {
+    let mut tree = asmap_writer::Tree::default();
+    for (network, length, asn) in [([5, 9, 0, 0], 16, 24_940), ([8, 8, 8, 0], 24, 15_169)] {
+        tree.insert(network.into(), length, asn);
+    }
+    tree.insert("2a01:4f8::".parse().unwrap(), 32, 24_940);
+    tree.write()
 }
 
 mod mmdb_writer;

@@ -1,12 +1,14 @@
-//! Tables as text: iptoasn's tabs, and CSV with prefixes or ranges.
+//! Tables as text: iptoasn's tabs, and CSV with prefixes or ranges, tor's `geoip` and `geoip6` among
+//! them.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use csv::StringRecord;
 use nearside_types::{Asn, Country, Origin};
 
 use super::{Format, Place, Problem, Refusal};
 use crate::builder::TableBuilder;
+use crate::timestamp::Timestamp;
 
 /// Reads all lines into `builder`. Blank lines, lines that begin with `#` and a header are skipped.
 pub(super) fn read(text: &str, builder: &mut TableBuilder) -> Result<Format, Refusal> {
@@ -79,7 +81,7 @@ enum Shape {
     StartEnd,
     /// `start,end,asn,name`: ip-location-db's AS tables
     StartEndNamed,
-    /// `start,end,country`: ip-location-db's country tables
+    /// `start,end,country`: ip-location-db's country tables, and tor's
     StartEndCountry,
 }
 
@@ -109,7 +111,7 @@ impl Shape {
             (b'\t', 3..) => Ok(Self::Iptoasn),
             (b',', 2..) if range.contains('/') => Ok(Self::Prefix),
             (b',', 2..) if range.contains('-') => Ok(Self::Dashed),
-            (b',', 3) if first[2].parse::<Country>().is_ok() => Ok(Self::StartEndCountry),
+            (b',', 3) if is_country(&first[2]) => Ok(Self::StartEndCountry),
             (b',', 3..) => Ok(Self::start_end(text)),
             _ => Err((place_of(&first, text), Problem::Fields)),
         }
@@ -161,15 +163,19 @@ impl Shape {
                 let (first, last) = (address(first.trim())?, address(last.trim())?);
                 (first, last, origin(field(1), field(2))?)
             }
-            Self::Iptoasn | Self::StartEnd | Self::StartEndNamed | Self::StartEndCountry => {
+            Self::StartEndCountry => {
                 has(3)?;
-                let (asn, country) = match self {
-                    Self::StartEndNamed => (field(2), ""),
-                    Self::StartEndCountry => ("", field(2)),
-                    _ => (field(2), field(3)),
+                let (first, last) = (numbered_address(field(0))?, numbered_address(field(1))?);
+                (first, last, origin("", field(2))?)
+            }
+            Self::Iptoasn | Self::StartEnd | Self::StartEndNamed => {
+                has(3)?;
+                let country = match self {
+                    Self::StartEndNamed => "",
+                    _ => field(3),
                 };
                 let (first, last) = (address(field(0))?, address(field(1))?);
-                (first, last, origin(asn, country)?)
+                (first, last, origin(field(2), country)?)
             }
         };
         Ok(builder.add_range(first, last, origin)?)
@@ -183,6 +189,14 @@ fn is_data(line: &str) -> bool {
 
 fn address(text: &str) -> Result<IpAddr, Problem> {
     text.parse().map_err(|_| Problem::Address(text.to_owned()))
+}
+
+/// Tor writes IPv4 addresses as numbers.
+fn numbered_address(text: &str) -> Result<IpAddr, Problem> {
+    match text.parse::<u32>() {
+        Ok(number) => Ok(Ipv4Addr::from_bits(number).into()),
+        Err(_) => address(text),
+    }
 }
 
 /// The first and last address of a prefix. Bits behind the length are ignored, as routers do.
@@ -218,8 +232,28 @@ fn origin(asn: &str, country: &str) -> Result<Origin, Problem> {
     Ok(Origin { asn, country })
 }
 
-/// iptoasn writes `None` and `Unknown`, others `-`, `ZZ` (ISO 3166: user-assigned, taken by the
-/// registries for "unknown") or nothing.
+/// iptoasn writes `None` and `Unknown`, tor `??`, others `-`, `ZZ` (ISO 3166: user-assigned, taken by
+/// the registries for "unknown") or nothing.
 fn is_blank(text: &str) -> bool {
-    matches!(text, "" | "-" | "None" | "Unknown" | "ZZ")
+    matches!(text, "" | "-" | "??" | "None" | "Unknown" | "ZZ")
 }
+
+/// Whether a third column can only be one of countries.
+fn is_country(text: &str) -> bool {
+    text == "??" || text.parse::<Country>().is_ok()
+}
+
+/// When the data was made, where a comment at the beginning says so as IPFire's export does, on which
+/// tor's files rest: `# Generated: Thu, 25 Jun 2026 04:33:59 GMT`.
+pub(super) fn date(text: &str) -> Option<Timestamp> {
+    let mut comments = text.lines().map_while(|line| line.strip_prefix('#'));
+    let generated = comments.find_map(|line| line.trim().strip_prefix("Generated:"))?;
+    let mut words = generated.split_whitespace().skip(1);
+    let (day, month, year) = (words.next()?, words.next()?, words.next()?);
+    let month = MONTHS.iter().position(|name| *name == month)? + 1;
+    Timestamp::from_date(&format!("{year}-{month:02}-{day:0>2}"))
+}
+
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];

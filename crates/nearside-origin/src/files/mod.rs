@@ -1,6 +1,7 @@
-//! Tables that operators bring: MMDB, range and prefix lists, compact files; plain or gzip. The
+//! Tables that operators bring: MMDB, asmap, range and prefix lists, compact files; plain or gzip. The
 //! caller reads the file; what is inside is told by its bytes, not by its name.
 
+mod asmap;
 pub(crate) mod fuzzing;
 mod lines;
 mod mmdb;
@@ -16,6 +17,8 @@ use crate::info::SourceKind;
 use crate::snapshot::Snapshot;
 use crate::table::RangeTable;
 use crate::timestamp::Timestamp;
+
+pub use asmap::AsmapFault;
 
 /// What a file held.
 #[derive(Debug, Clone)]
@@ -48,11 +51,13 @@ pub enum Format {
     Compact,
     /// MaxMind's tree format.
     Mmdb,
+    /// Bitcoin's tree of networks and AS numbers.
+    Asmap,
     /// `start, end, asn, country, name` between tabs.
     IptoasnTsv,
     /// `prefix,asn,country`.
     PrefixCsv,
-    /// `start-end,asn,country`, or `start,end` and then an AS number, a country or both.
+    /// `start-end,asn,country`, or `start,end` and then an AS number, a country or both; tor's files.
     RangeCsv,
 }
 
@@ -61,6 +66,7 @@ impl fmt::Display for Format {
         f.pad(match self {
             Self::Compact => "compact",
             Self::Mmdb => "MMDB",
+            Self::Asmap => "asmap",
             Self::IptoasnTsv => "iptoasn TSV",
             Self::PrefixCsv => "prefix CSV",
             Self::RangeCsv => "range CSV",
@@ -107,9 +113,9 @@ pub enum Problem {
     /// Nothing in it.
     #[error("no ranges in it")]
     Empty,
-    /// Not any kind of file we know.
-    #[error("neither MMDB, compact table, TSV nor CSV (it is not even text)")]
-    UnknownFormat,
+    /// Not any kind of file we know. It might have been an asmap, which has no mark of its own.
+    #[error("neither MMDB, compact table, TSV nor CSV (it is not text), and no asmap: {0}")]
+    Asmap(#[source] AsmapFault),
     /// The gzip around it does not unpack.
     #[error("gzip: {0}")]
     Gzip(String),
@@ -171,9 +177,7 @@ fn read_plain(bytes: &[u8], rules: Rules) -> Result<Loaded, Refusal> {
     let (format, date) = if mmdb::is_mmdb(bytes) {
         (Format::Mmdb, Some(mmdb::read(bytes, &mut builder)?))
     } else {
-        let text =
-            std::str::from_utf8(bytes).map_err(|_| (Place::Whole, Problem::UnknownFormat))?;
-        (lines::read(text, &mut builder)?, None)
+        read_unmarked(bytes, &mut builder)?
     };
     let (table, cleaned) = builder.finish();
     Ok(Loaded {
@@ -182,6 +186,20 @@ fn read_plain(bytes: &[u8], rules: Rules) -> Result<Loaded, Refusal> {
         format,
         cleaned,
     })
+}
+
+/// Text, or an asmap.
+fn read_unmarked(
+    bytes: &[u8],
+    builder: &mut TableBuilder,
+) -> Result<(Format, Option<Timestamp>), Refusal> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok((lines::read(text, builder)?, lines::date(text))),
+        Err(_) => {
+            asmap::read(bytes, builder)?;
+            Ok((Format::Asmap, None))
+        }
+    }
 }
 
 fn read_compact(bytes: &[u8]) -> Result<Loaded, Refusal> {
