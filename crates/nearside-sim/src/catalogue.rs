@@ -5,6 +5,7 @@ use nearside_report::{Chapter, Data, Page, Report};
 use crate::armitage::{self, Conclusion};
 use crate::batch::Progress;
 use crate::experiment::{Experiment, Setup, conduct};
+use crate::tradeoff;
 
 /// The experiments of one paper.
 pub struct Volume {
@@ -28,6 +29,11 @@ pub fn catalogue() -> Vec<Volume> {
             name: armitage::COUNTRY_CLUSTERS,
             title: "Armitage 2008: clusters by country and /8",
             experiments: armitage::country_clusters(),
+        },
+        Volume {
+            name: tradeoff::TRADE_OFF,
+            title: "Trade-offs that both papers leave to future work",
+            experiments: tradeoff::trade_off(),
         },
     ]
 }

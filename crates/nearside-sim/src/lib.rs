@@ -8,13 +8,14 @@
 //! - [`Score`]: what a run was worth.
 //! - [`compare`]: many methods, clients and seeds.
 //! - [`experiment`]: what tables and figures of papers are made of; [`armitage`] has those of the
-//!   two discovery papers.
+//!   two discovery papers, [`tradeoff`] the study they leave to future work.
 
 pub mod armitage;
 mod batch;
 mod catalogue;
 pub mod compare;
 pub mod experiment;
+mod hindsight;
 mod labels;
 mod method;
 mod record;
@@ -22,9 +23,11 @@ mod run;
 mod scene;
 mod score;
 mod seeds;
+pub mod tradeoff;
 
 pub use batch::{NoThreads, Progress, Unwatched, with_threads};
 pub use catalogue::{Volume, catalogue, everything};
+pub use hindsight::{Cut, Stop};
 pub use labels::mislabel;
 pub use method::{Method, UnknownMethod};
 pub use record::{Phase, Probe, RunRecord, Timing};

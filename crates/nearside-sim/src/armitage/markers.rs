@@ -60,9 +60,9 @@ const INTRODUCTION: &str = "Both lists are written by the codecs of the master a
 
 /// A list on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bulk {
+pub(crate) struct Bulk {
     packets: usize,
-    bytes: usize,
+    pub(crate) bytes: usize,
     markers: usize,
 }
 
@@ -71,7 +71,7 @@ const HEADERS: usize = 28;
 
 impl Bulk {
     /// Every page of a list in this form.
-    fn of(servers: &[Listed], form: Option<OriginForm>) -> Self {
+    pub(crate) fn of(servers: &[Listed], form: Option<OriginForm>) -> Self {
         let mut bulk = Self {
             packets: 0,
             bytes: 0,

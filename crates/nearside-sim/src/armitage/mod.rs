@@ -19,6 +19,7 @@ mod traffic;
 use crate::experiment::{Experiment, Name};
 
 pub use conclusion::Conclusion;
+pub(crate) use markers::Bulk;
 
 /// The AS paper, as users name it.
 pub const AS_CLUSTERS: &str = "armitage-as";

@@ -2,6 +2,7 @@ use nearside_discover::prober::Pace;
 use nearside_types::Rtt;
 
 use super::crowd::Crowd;
+use crate::hindsight::Stop;
 use crate::method::Method;
 use crate::scene::Conditions;
 
@@ -16,6 +17,8 @@ pub struct Job {
     pub method: Method,
     /// Over which network.
     pub conditions: Conditions,
+    /// Stops to be judged in hindsight, for a method that does not stop.
+    pub hindsight: Vec<Stop>,
 }
 
 impl Job {
@@ -26,6 +29,7 @@ impl Job {
             client,
             method,
             conditions: Conditions::published(crowd.game()),
+            hindsight: Vec::new(),
         }
     }
 
@@ -47,6 +51,13 @@ impl Job {
     #[must_use]
     pub fn by(mut self, method: Method) -> Self {
         self.method = method;
+        self
+    }
+
+    /// The same, and what these stops would have made of it.
+    #[must_use]
+    pub fn judging(mut self, stops: Vec<Stop>) -> Self {
+        self.hindsight = stops;
         self
     }
 }

@@ -4,6 +4,7 @@ use nearside_world::Population;
 
 use super::{Crowd, Job, Setup};
 use crate::batch::{Progress, parallel};
+use crate::hindsight::{self, Cut};
 use crate::record::RunRecord;
 use crate::run::run;
 use crate::scene::Scene;
@@ -21,12 +22,15 @@ pub struct Study {
 struct Entry {
     job: Job,
     scores: Vec<Score>,
+    /// For each seed, the cuts of the job's stops.
+    cuts: Vec<Vec<Cut>>,
     record: Option<RunRecord>,
 }
 
 /// One job on one seed.
 struct Outcome {
     score: Score,
+    cuts: Vec<Cut>,
     record: Option<RunRecord>,
 }
 
@@ -62,6 +66,14 @@ impl Study {
         &self.entry(job).scores
     }
 
+    /// What each stop that a job judges would have made of it: for each seed a cut for each stop.
+    ///
+    /// # Panics
+    /// If no experiment asked for it: a mistake in the experiment.
+    pub fn cuts(&self, job: &Job) -> &[Vec<Cut>] {
+        &self.entry(job).cuts
+    }
+
     /// The record of a job on the first seed.
     ///
     /// # Panics
@@ -92,6 +104,7 @@ fn entries(jobs: Vec<Job>, by_seed: Vec<Vec<Option<Outcome>>>) -> Vec<Entry> {
     let empty = |job| Entry {
         job,
         scores: Vec::new(),
+        cuts: Vec::new(),
         record: None,
     };
     let mut entries: Vec<Entry> = jobs.into_iter().map(empty).collect();
@@ -99,6 +112,7 @@ fn entries(jobs: Vec<Job>, by_seed: Vec<Vec<Option<Outcome>>>) -> Vec<Entry> {
         for (entry, outcome) in entries.iter_mut().zip(outcomes) {
             if let Some(outcome) = outcome {
                 entry.scores.push(outcome.score);
+                entry.cuts.push(outcome.cuts);
                 entry.record = entry.record.take().or(outcome.record);
             }
         }
@@ -190,6 +204,7 @@ fn outcome(job: &Job, population: &Population, seed: u64, keep: bool) -> Outcome
     let record = run(&scene, &job.method, seed);
     Outcome {
         score: Score::of(&record, &job.method, &scene),
+        cuts: hindsight::cuts(&record, &scene, &job.hindsight),
         record: keep.then_some(record),
     }
 }

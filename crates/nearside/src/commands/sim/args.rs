@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use nearside_discover::prober::Pace;
-use nearside_sim::{Method, Seeds, Volume, armitage};
+use nearside_sim::{Method, Seeds, Volume, armitage, tradeoff};
 
 use crate::faces::Format;
 
@@ -26,6 +26,8 @@ pub enum SimCommand {
     ArmitageAs(ArmitageAsArgs),
     /// Tables and figures of Armitage 2008, clusters by country and /8
     ArmitageCountry(ArmitageCountryArgs),
+    /// The study both papers leave to future work: every parameter, its cost and what it finds
+    TradeOff(TradeOffArgs),
     /// Every table and figure on one page
     All(AllArgs),
 }
@@ -51,6 +53,28 @@ pub struct ArmitageAsArgs {
 pub struct ArmitageCountryArgs {
     /// Which one, or all of them
     #[arg(value_name = "WHAT", value_parser = items(armitage::COUNTRY_CLUSTERS))]
+    pub what: String,
+    /// How.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where files go.
+    #[command(flatten)]
+    pub showing: PaperShowingArgs,
+}
+
+/// The study both papers leave to future work.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nearside sim trade-off claims --seeds 0-3
+  nearside sim trade-off samples --seeds 0-3 --out pictures
+
+Orders of probes run without a stop, and stops are judged in hindsight; orders are compared at equal
+recall. docs/sim.md explains.
+
+Exit codes: 0 done; 2 bad usage; 3 files cannot be written.")]
+pub struct TradeOffArgs {
+    /// Which part of it, or all of them
+    #[arg(value_name = "WHAT", value_parser = items(tradeoff::TRADE_OFF))]
     pub what: String,
     /// How.
     #[command(flatten)]

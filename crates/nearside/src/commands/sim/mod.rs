@@ -6,13 +6,13 @@ mod papers;
 mod progress;
 
 use anyhow::Result;
-use nearside_sim::{armitage, with_threads};
+use nearside_sim::{armitage, tradeoff, with_threads};
 
 use crate::exit::Exit;
 
 pub use args::{
     AllArgs, ArmitageAsArgs, ArmitageCountryArgs, CompareArgs, HowArgs, PaperShowingArgs, SimArgs,
-    SimCommand,
+    SimCommand, TradeOffArgs,
 };
 
 /// Runs the command.
@@ -28,6 +28,9 @@ pub fn run(args: &SimArgs) -> Result<Exit> {
             &args.how,
             &args.showing,
         ),
+        SimCommand::TradeOff(args) => {
+            papers::run(tradeoff::TRADE_OFF, &args.what, &args.how, &args.showing)
+        }
         SimCommand::All(args) => papers::all(args),
     }
 }
