@@ -37,7 +37,10 @@ pub(super) fn table(table: &Table, place: &Place<'_>) -> Element {
         .iter()
         .enumerate()
         .map(|(at, column)| heading(table, at, column));
-    let rows = table.rows().iter().map(|cells| row(table, cells));
+    let classes: Vec<&str> = (0..table.columns().len())
+        .map(|place| class(table, place))
+        .collect();
+    let rows = table.rows().iter().map(|cells| row(cells, &classes));
     let grid = Element::new("table")
         .child(caption)
         .child(Element::new("thead").child(Element::new("tr").children(headings)))
@@ -65,37 +68,46 @@ pub(super) fn table(table: &Table, place: &Place<'_>) -> Element {
 fn heading(table: &Table, place: usize, column: &Column) -> Element {
     let unit = column.unit.as_ref();
     let unit = unit.map(|unit| Element::of_text("span", unit).class("unit"));
-    let heading = Element::new("th").with("scope", "col");
-    let heading = if table.is_text(place) {
-        heading
-    } else {
-        heading.class("n")
-    };
-    heading
+    let class = if table.is_text(place) { "" } else { "n" };
+    classed(Element::new("th").with("scope", "col"), class)
         .text(&column.heading)
         .children(unit.into_iter().chain(column.evidence.map(badge)))
 }
 
-fn row(table: &Table, cells: &[Cell]) -> Element {
-    let cells = cells
-        .iter()
-        .enumerate()
-        .map(|(place, content)| cell(table, place, content));
-    Element::new("tr").children(cells)
+fn row(cells: &[Cell], classes: &[&'static str]) -> Element {
+    let cells = cells.iter().zip(classes).enumerate();
+    Element::new("tr").children(cells.map(|(place, (content, class))| {
+        // The first cell of a row names the row.
+        let element = match place {
+            0 => Element::new("th").with("scope", "row"),
+            _ => Element::new("td"),
+        };
+        classed(element, class).text(numbers::shown(content))
+    }))
 }
 
-/// The first cell of a row names the row.
-fn cell(table: &Table, place: usize, content: &Cell) -> Element {
-    let element = match place {
-        0 => Element::new("th").with("scope", "row"),
-        _ => Element::new("td"),
+/// Texts up to so many letters are kept on one line.
+const SHORT: usize = 24;
+
+/// How the cells of a column are set: numbers at the right, short words on one line.
+fn class(table: &Table, place: usize) -> &'static str {
+    let is_short = |cell: &Cell| match cell {
+        Cell::Text(text) => text.chars().count() <= SHORT,
+        _ => true,
     };
-    let element = if table.is_text(place) {
+    match table.is_text(place) {
+        false => "n",
+        true if table.cells(place).all(is_short) => "short",
+        true => "",
+    }
+}
+
+fn classed(element: Element, class: &str) -> Element {
+    if class.is_empty() {
         element
     } else {
-        element.class("n")
-    };
-    element.text(numbers::shown(content))
+        element.class(class)
+    }
 }
 
 /// The picture and below it what it shows.

@@ -13,7 +13,7 @@ const GAP: &str = "  ";
 const LEAST_HEADING: usize = 11;
 
 /// Columns of text are narrowed to this before a table is cut.
-const LEAST_TEXT: usize = 20;
+const LEAST_TEXT: usize = 16;
 
 /// The lines of heading, rule and rows.
 pub(super) fn lines(table: &Table, width: usize) -> Vec<String> {

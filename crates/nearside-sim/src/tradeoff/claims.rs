@@ -63,9 +63,10 @@ impl Experiment for Claims {
 fn introduction() -> String {
     format!(
         "Verdicts are computed from the runs of this page. One method is called better than another \
-         only where the difference on the same seeds is larger than twice its standard error; costs \
-         are compared at {EQUAL_RECALL} % recall. A claim about many places holds in part where it \
-         holds in some of them. Probes are in percent of the list, differences in points of that."
+         only where the signs of the differences on the same seeds would come by chance in less than \
+         one case of twenty (sign test; it takes six seeds at least), and undecided otherwise. Costs \
+         are compared at {EQUAL_RECALL} % recall. A claim about several places holds in part where \
+         it is shown for some of them. Probes are in percent of the list."
     )
 }
 
@@ -95,14 +96,51 @@ impl Verdict {
         }
     }
 
-    /// Of several cases, each true or false; undecided without any.
-    fn of(cases: &[bool]) -> Self {
-        match cases.iter().filter(|case| **case).count() {
-            _ if cases.is_empty() => Self::Open,
-            0 => Self::Fails,
-            holds if holds == cases.len() => Self::Holds,
+    /// Of several cases; undecided if none is clear.
+    fn of(cases: impl IntoIterator<Item = Case>) -> Self {
+        let cases: Vec<Case> = cases.into_iter().collect();
+        let count = |case| cases.iter().filter(|other| **other == case).count();
+        match (count(Case::Yes), count(Case::No)) {
+            (0, 0) => Self::Open,
+            (0, _) => Self::Fails,
+            (yes, _) if yes == cases.len() => Self::Holds,
             _ => Self::InPart,
         }
+    }
+}
+
+/// Whether a claim is true in one case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Case {
+    Yes,
+    No,
+    /// It may be chance.
+    Unclear,
+}
+
+impl Case {
+    /// That the first of two is lower.
+    fn lower(difference: Option<Difference>) -> Self {
+        match difference {
+            Some(difference) if difference.is_lower() => Self::Yes,
+            Some(difference) if difference.is_higher() => Self::No,
+            _ => Self::Unclear,
+        }
+    }
+
+    /// That the first of two is higher.
+    fn higher(difference: Option<Difference>) -> Self {
+        match Self::lower(difference) {
+            Self::Yes => Self::No,
+            Self::No => Self::Yes,
+            Self::Unclear => Self::Unclear,
+        }
+    }
+}
+
+impl From<bool> for Case {
+    fn from(is_true: bool) -> Self {
+        if is_true { Self::Yes } else { Self::No }
     }
 }
 
@@ -157,7 +195,7 @@ fn a_fifth(study: &Study) -> Claim {
     Claim {
         claim: "Discovery can shrink to less than 20 % of conventional",
         paper: BOTH,
-        verdict: Verdict::of(&PAPERS.map(|grouping| best(grouping) < 20.0)),
+        verdict: Verdict::of(PAPERS.map(|grouping| Case::from(best(grouping) < 20.0))),
         because: by_place(PLACES, |place| {
             let [of_as, of_country] = PAPERS.map(|grouping| cost(grouping, place));
             format!("{of_as:.1} % by AS, {of_country:.1} % by country + /8")
@@ -180,7 +218,7 @@ fn never_worse(study: &Study) -> Claim {
     Claim {
         claim: "Never more probes than conventional discovery",
         paper: BOTH,
-        verdict: Verdict::of(&[highest <= 1.0]),
+        verdict: Verdict::of([Case::from(highest <= 1.0)]),
         because: format!(
             "{} orders on every seed, even without a stop: at most {:.1} %",
             all.len(),
@@ -204,10 +242,13 @@ fn neutral_when_near(study: &Study) -> Claim {
     Claim {
         claim: "Close to most servers the method neither saves nor costs much",
         paper: BOTH,
-        verdict: Verdict::of(&[
-            costs.iter().all(|cost| *cost > 90.0),
-            by_as <= list_order + 1.0,
-        ]),
+        verdict: Verdict::of(
+            [
+                costs.iter().all(|cost| *cost > 90.0),
+                by_as <= list_order + 1.0,
+            ]
+            .map(Case::from),
+        ),
         because: format!(
             "DE: {:.1} % by AS, {:.1} % by country + /8; 90 % found after {by_as:.1} %, in list \
              order after {list_order:.1} %",
@@ -223,7 +264,7 @@ fn cautious(study: &Study) -> Claim {
     Claim {
         claim: "Auto-stop is suitably cautious: few playable servers are missed (at most 5 %)",
         paper: BOTH,
-        verdict: Verdict::of(&cases.concat()),
+        verdict: Verdict::of(cases.concat().into_iter().map(Case::from)),
         because: by_place(FAR, |place| {
             let [of_as, of_country] = PAPERS.map(|grouping| recall(grouping, place));
             format!(
@@ -237,53 +278,52 @@ fn cautious(study: &Study) -> Claim {
     }
 }
 
-/// Probes at equal recall of one order against another, place by place.
-fn duel(
-    study: &Study,
-    one: Ordering,
-    other: Ordering,
-) -> Vec<(&'static str, Option<Difference>, f64, f64)> {
-    let at = |order: &Ordering, place| probes_at_recall(study, &job(order, place), EQUAL_RECALL);
-    let of_place = |place| {
-        let (one, other) = (at(&one, place), at(&other, place));
-        (
-            place,
-            Difference::of(&one, &other),
-            mean(&one),
-            mean(&other),
-        )
-    };
-    FAR.into_iter().map(of_place).collect()
+/// Probes at equal recall of two orders from one place.
+struct Duel {
+    place: &'static str,
+    difference: Option<Difference>,
+    means: [f64; 2],
 }
 
-/// Whether the first order of a duel is surely cheaper, case by case; and the numbers in words.
-fn cheaper(
-    duel: &[(&'static str, Option<Difference>, f64, f64)],
-    names: [&str; 2],
-) -> (Verdict, String) {
-    let decided: Vec<bool> = duel
-        .iter()
-        .filter_map(|(_, difference, ..)| difference.map(|difference| difference.is_lower()))
-        .collect();
-    let words = duel.iter().map(|(place, difference, one, other)| {
-        let margin = difference.map_or(String::new(), |difference| {
-            format!(
-                ", difference {:+.2} ± {:.2}",
-                difference.mean, difference.margin
-            )
-        });
+fn duels(study: &Study, rivals: [Ordering; 2]) -> [Duel; FAR.len()] {
+    FAR.map(|place| {
+        let [one, other] =
+            rivals.map(|order| probes_at_recall(study, &job(&order, place), EQUAL_RECALL));
+        Duel {
+            place,
+            difference: Difference::of(&one, &other),
+            means: [mean(&one), mean(&other)],
+        }
+    })
+}
+
+/// Whether the first of two groupings is the cheaper one, and the numbers in words.
+fn cheaper(study: &Study, rivals: [Grouping; 2]) -> (Verdict, String) {
+    let duels = duels(study, rivals.map(Ordering::published));
+    let names = rivals.map(Grouping::words);
+    let words = duels.each_ref().map(|duel| {
+        let [one, other] = duel.means;
+        let (first, second) = (&names[0], &names[1]);
+        let signs = duel
+            .difference
+            .map_or_else(String::new, |difference| signs(&difference));
         format!(
-            "{place}: {one:.1} % by {}, {other:.1} % by {}{margin}",
-            names[0], names[1]
+            "{}: {one:.1} % by {first}, {other:.1} % by {second}{signs}",
+            duel.place
         )
     });
-    let words: Vec<String> = words.collect();
-    (Verdict::of(&decided), words.join("; "))
+    let verdict = Verdict::of(duels.iter().map(|duel| Case::lower(duel.difference)));
+    (verdict, words.join("; "))
+}
+
+/// On how many seeds the first is lower.
+fn signs(difference: &Difference) -> String {
+    let Difference { lower, higher, .. } = difference;
+    format!(" (lower on {lower}, higher on {higher} seeds)")
 }
 
 fn as_beats_country(study: &Study) -> Claim {
-    let [one, other] = PAPERS.map(Ordering::published);
-    let (verdict, because) = cheaper(&duel(study, one, other), ["AS", "country + /8"]);
+    let (verdict, because) = cheaper(study, PAPERS);
     Claim {
         claim: "Clusters by AS order servers better than clusters by country and /8",
         paper: COUNTRY_PAPER,
@@ -293,8 +333,8 @@ fn as_beats_country(study: &Study) -> Claim {
 }
 
 fn country_alone(study: &Study) -> Claim {
-    let [one, other] = [Grouping::CountryAnd(8), Grouping::Country].map(Ordering::published);
-    let (verdict, because) = cheaper(&duel(study, one, other), ["country + /8", "country alone"]);
+    let rivals = [Grouping::CountryAnd(8), Grouping::Country];
+    let (verdict, because) = cheaper(study, rivals);
     Claim {
         claim: "Country alone is too coarse: /8 inside countries does better",
         paper: BOTH,
@@ -304,8 +344,7 @@ fn country_alone(study: &Study) -> Claim {
 }
 
 fn origins_help(study: &Study) -> Claim {
-    let [one, other] = [Grouping::As, Grouping::Prefix(16)].map(Ordering::published);
-    let (verdict, because) = cheaper(&duel(study, one, other), ["AS", "/16 alone"]);
+    let (verdict, because) = cheaper(study, [Grouping::As, Grouping::Prefix(16)]);
     Claim {
         claim: "Knowing origins is worth it: clusters by AS beat clusters by address alone",
         paper: AS_PAPER,
@@ -318,44 +357,41 @@ fn origins_help(study: &Study) -> Claim {
 const WORTH_IT: f64 = 0.5;
 
 /// Whether a published parameter is as good as the best of its sweep, and what the best is.
-fn best_of(
+fn best_of<const N: usize>(
     study: &Study,
-    orders: &[Ordering],
+    orders: [Ordering; N],
     name: impl Fn(&Ordering) -> String,
 ) -> (Verdict, String) {
     let own = Ordering::published(Grouping::As);
-    let cost =
-        |order: &Ordering, place| mean(&probes_at_recall(study, &job(order, place), EQUAL_RECALL));
-    let mut cases = Vec::new();
+    let cost = |order: &Ordering, place| {
+        let cost = mean(&probes_at_recall(study, &job(order, place), EQUAL_RECALL));
+        if cost.is_nan() { f64::INFINITY } else { cost }
+    };
+    let best = |place| {
+        let costs = orders.map(|order| (order, cost(&order, place)));
+        let first = costs[0];
+        costs.into_iter().fold(
+            first,
+            |best, next| if next.1 < best.1 { next } else { best },
+        )
+    };
+    let cases = FAR.map(|place| Case::from(cost(&own, place) - best(place).1 <= WORTH_IT));
     let because = by_place(FAR, |place| {
-        let costs = orders.iter().map(|order| (order, cost(order, place)));
-        let best = costs
-            .filter(|(_, cost)| !cost.is_nan())
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        match best {
-            Some((best, least)) => format!(
-                "{:.1} % as published, {least:.1} % with {}",
-                cost(&own, place),
-                name(best)
-            ),
-            None => "out of reach".to_owned(),
-        }
+        let (best, least) = best(place);
+        let published = cost(&own, place);
+        format!(
+            "{published:.1} % as published, {least:.1} % with {}",
+            name(&best)
+        )
     });
-    for place in FAR {
-        let least = orders
-            .iter()
-            .map(|order| cost(order, place))
-            .fold(f64::MAX, f64::min);
-        cases.push(cost(&own, place) - least <= WORTH_IT);
-    }
-    (Verdict::of(&cases), because)
+    (Verdict::of(cases), because)
 }
 
 fn forty_milliseconds(study: &Study) -> Claim {
     let own = Ordering::published(Grouping::As);
     let orders = THRESHOLDS.map(|above| Ordering { above, ..own });
     let name = |order: &Ordering| threshold_words(order.above);
-    let (verdict, because) = best_of(study, &orders, name);
+    let (verdict, because) = best_of(study, orders, name);
     Claim {
         claim: "40 ms is a good spread to split at (half a point from the best)",
         paper: AS_PAPER,
@@ -367,7 +403,7 @@ fn forty_milliseconds(study: &Study) -> Claim {
 fn sixteen_bits(study: &Study) -> Claim {
     let own = Ordering::published(Grouping::As);
     let orders = SPLITS.map(|split| Ordering { split, ..own });
-    let (verdict, because) = best_of(study, &orders, |order| format!("/{}", order.split));
+    let (verdict, because) = best_of(study, orders, |order| format!("/{}", order.split));
     Claim {
         claim: "/16 is a good prefix to split by (half a point from the best)",
         paper: BOTH,
@@ -384,42 +420,19 @@ fn more_samples(study: &Study) -> Claim {
     };
     let recall = |order: &Ordering, place| as_published(study, &job(order, place)).recall;
     let gains = FAR.map(|place| Difference::of(&recall(&more, place), &recall(&own, place)));
-    let decided: Vec<bool> = gains
-        .into_iter()
-        .flatten()
-        .map(|gain| gain.is_higher())
-        .collect();
-    let costs = duel(study, more, own);
-    let words = gains.iter().zip(&costs).map(|(gain, (place, _, with_more, with_own))| {
+    let costs = duels(study, [more, own]);
+    let words = costs.iter().zip(&gains).map(|(cost, gain)| {
         let gain = gain.map_or(f64::NAN, |gain| gain.mean);
+        let ([with_more, with_own], place) = (cost.means, cost.place);
         format!("{place}: {gain:+.2} points found, at equal recall {with_more:.1} % instead of {with_own:.1} %")
     });
     let words: Vec<String> = words.collect();
     Claim {
         claim: "More samples make the ranking more reliable (2·√n finds more than √n)",
         paper: BOTH,
-        verdict: Verdict::of(&decided),
+        verdict: Verdict::of(gains.map(Case::higher)),
         because: words.join("; "),
     }
-}
-
-/// What two stops find of the published AS order, place by place: `one − other`.
-fn found_by(
-    study: &Study,
-    one: StopRule,
-    other: StopRule,
-) -> Vec<(&'static str, Option<Difference>)> {
-    let recall = |rule, place| {
-        let job = published(Grouping::As, place);
-        Outcome::of(study, &job, &stop(rule, PLAYABLE)).recall
-    };
-    let of_place = |place| {
-        (
-            place,
-            Difference::of(&recall(one, place), &recall(other, place)),
-        )
-    };
-    FAR.into_iter().map(of_place).collect()
 }
 
 fn small_windows(study: &Study) -> Claim {
@@ -427,36 +440,33 @@ fn small_windows(study: &Study) -> Claim {
         window: 20,
         bottom: 0.02,
     };
-    let found = found_by(study, small, StopRule::PUBLISHED);
-    let decided: Vec<bool> = found
-        .iter()
-        .filter_map(|(_, d)| d.map(|d| d.is_lower()))
-        .collect();
-    let words = found.iter().map(|(place, difference)| {
-        let lost = difference.map_or(f64::NAN, |difference| difference.mean);
-        format!("{place}: {lost:+.2} points found with W = 20 instead of 100")
+    let recall = |rule, place| {
+        let job = published(Grouping::As, place);
+        Outcome::of(study, &job, &stop(rule, PLAYABLE)).recall
+    };
+    let both = |place| [small, StopRule::PUBLISHED].map(|rule| recall(rule, place));
+    let losses = FAR.map(|place| {
+        let [one, other] = both(place);
+        Difference::of(&one, &other)
     });
-    let words: Vec<String> = words.collect();
     Claim {
-        claim: "A window that is too small stops too early",
+        claim: "A window that is too small stops too early (W = 20 against 100)",
         paper: AS_PAPER,
-        verdict: Verdict::of(&decided),
-        because: words.join("; "),
+        verdict: Verdict::of(losses.map(Case::lower)),
+        because: by_place(FAR, |place| {
+            let [one, other] = both(place).map(|recall| mean(&recall));
+            format!("{one:.1} % found instead of {other:.1} %")
+        }),
     }
 }
 
 fn low_thresholds(study: &Study) -> Claim {
     let recall = |place, bound| wish(study, Grouping::As, place, bound).recall;
     let cases = PLACES.map(|place| Difference::of(&recall(place, 100), &recall(place, 200)));
-    let decided: Vec<bool> = cases
-        .into_iter()
-        .flatten()
-        .map(|case| case.is_lower())
-        .collect();
     Claim {
         claim: "A threshold that is too low stops too early (100 ms against 200 ms)",
         paper: BOTH,
-        verdict: Verdict::of(&decided),
+        verdict: Verdict::of(cases.map(Case::lower)),
         because: by_place(PLACES, |place| {
             let [near, usual] = [100, 200].map(|bound| mean(&recall(place, bound)));
             format!("{near:.1} % found at 100 ms, {usual:.1} % at 200 ms")
@@ -470,12 +480,10 @@ fn slightly_higher(study: &Study) -> Claim {
         Outcome::of(study, &job, &stop(StopRule::PUBLISHED, ms(threshold)))
     };
     let gain = |place| Difference::of(&at(place, 220).recall, &at(place, 200).recall);
-    let gains: Vec<Difference> = FAR.into_iter().filter_map(gain).collect();
-    let decided: Vec<bool> = gains.iter().map(Difference::is_higher).collect();
     Claim {
         claim: "RTT_stop should be slightly above the player's wish (220 ms for 200 ms)",
         paper: AS_PAPER,
-        verdict: Verdict::of(&decided),
+        verdict: Verdict::of(FAR.map(gain).map(Case::higher)),
         because: by_place(FAR, |place| {
             let (usual, higher) = (at(place, 200), at(place, 220));
             format!(
@@ -492,7 +500,7 @@ fn slightly_higher(study: &Study) -> Claim {
 fn smooth_run(study: &Study) -> Claim {
     let probes = |rule, place| {
         let found = at_recall(study, &published(Grouping::As, place), rule, EQUAL_RECALL);
-        found.map_or_else(Vec::new, |found| found.outcome.probes)
+        found.map_or_else(Vec::new, |found| found.probes)
     };
     // One rule for all places: the best on the mean.
     let cost = |rule| mean(&FAR.map(|place| mean(&probes(rule, place))));
@@ -502,12 +510,6 @@ fn smooth_run(study: &Study) -> Claim {
     let duels = best.map(|rule| {
         FAR.map(|place| Difference::of(&probes(rule, place), &probes(StopRule::PUBLISHED, place)))
     });
-    let decided: Vec<bool> = duels
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|d| d.is_lower())
-        .collect();
     let because = best.map_or("out of reach".to_owned(), |rule| {
         let numbers = by_place(FAR, |place| {
             let [smooth, own] = [rule, StopRule::PUBLISHED].map(|rule| mean(&probes(rule, place)));
@@ -518,7 +520,7 @@ fn smooth_run(study: &Study) -> Claim {
     Claim {
         claim: "Waiting for a smooth run of high RTTs stops better than the 2nd percentile",
         paper: COUNTRY_PAPER,
-        verdict: Verdict::of(&decided),
+        verdict: Verdict::of(duels.into_iter().flatten().map(Case::lower)),
         because,
     }
 }
@@ -530,7 +532,9 @@ fn markers_are_small(study: &Study) -> Claim {
     Claim {
         claim: "AS markers add about 4 % to a list and pay from about 55 avoided replies",
         paper: AS_PAPER,
-        verdict: Verdict::of(&[(3.0..=5.0).contains(&growth), (45.0..=65.0).contains(&pays)]),
+        verdict: Verdict::of(
+            [(3.0..=5.0).contains(&growth), (45.0..=65.0).contains(&pays)].map(Case::from),
+        ),
         because: format!(
             "{growth:.1} % and {pays:.0} replies; the country of each server would add {tuples:.0} %"
         ),
@@ -543,9 +547,12 @@ mod tests {
 
     #[test]
     fn a_verdict_needs_every_case_or_says_in_part() {
-        assert_eq!(Verdict::of(&[true, true]), Verdict::Holds);
-        assert_eq!(Verdict::of(&[true, false]), Verdict::InPart);
-        assert_eq!(Verdict::of(&[false, false]), Verdict::Fails);
-        assert_eq!(Verdict::of(&[]), Verdict::Open);
+        use Case::{No, Unclear, Yes};
+        assert_eq!(Verdict::of([Yes, Yes]), Verdict::Holds);
+        assert_eq!(Verdict::of([Yes, Unclear]), Verdict::InPart);
+        assert_eq!(Verdict::of([Yes, No]), Verdict::InPart);
+        assert_eq!(Verdict::of([No, Unclear]), Verdict::Fails);
+        assert_eq!(Verdict::of([Unclear, Unclear]), Verdict::Open);
+        assert_eq!(Verdict::of([]), Verdict::Open);
     }
 }

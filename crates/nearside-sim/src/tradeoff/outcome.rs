@@ -45,50 +45,29 @@ impl Outcome {
     }
 }
 
-/// An order made comparable: the threshold of its stop was moved until, over all seeds, so much was
-/// found as everybody finds. A measuring device, not advice: it is set in hindsight.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct AtRecall {
-    /// The threshold that does it, in milliseconds.
-    pub(super) threshold: f64,
-    pub(super) outcome: Outcome,
-}
-
 /// The recall at which orders are compared, in percent: about what the papers' own stop reaches from
 /// far places.
 pub(super) const EQUAL_RECALL: f64 = 97.0;
 
-/// The cheapest threshold of `rule` whose mean recall is `recall`, between two thresholds by linear
-/// interpolation; `None` if no threshold reaches it.
-pub(super) fn at_recall(study: &Study, job: &Job, rule: StopRule, recall: f64) -> Option<AtRecall> {
-    let steps = over_thresholds(rule);
-    let outcomes = steps
-        .iter()
-        .map(|step| (step.at, Outcome::of(study, job, step)));
-    let mut below: Option<(f64, Outcome)> = None;
-    for (at, outcome) in outcomes {
-        // "Never" has no place on the scale of thresholds; one beyond the last will do.
-        let at = if at == Stop::NEVER {
-            350.0
-        } else {
-            at.as_millis_f64()
-        };
+/// An order made comparable: the threshold of `rule` is moved until, over all seeds, so much is
+/// found as everybody finds; between two thresholds by linear interpolation. A measuring device, not
+/// advice: it is set in hindsight. `None` if no threshold reaches that.
+pub(super) fn at_recall(study: &Study, job: &Job, rule: StopRule, recall: f64) -> Option<Outcome> {
+    let mut below: Option<Outcome> = None;
+    for stop in over_thresholds(rule) {
+        let outcome = Outcome::of(study, job, &stop);
         let reached = mean(&outcome.recall);
         if reached < recall {
-            below = Some((at, outcome));
+            below = Some(outcome);
             continue;
         }
-        let Some((before, less)) = below else {
-            return Some(AtRecall {
-                threshold: at,
-                outcome,
-            });
-        };
-        let missing = mean(&less.recall);
-        let weight = (recall - missing) / (reached - missing);
-        return Some(AtRecall {
-            threshold: before + (at - before) * weight,
-            outcome: Outcome::between(&less, &outcome, weight),
+        return Some(match below {
+            None => outcome,
+            Some(less) => {
+                let missing = mean(&less.recall);
+                let weight = (recall - missing) / (reached - missing);
+                Outcome::between(&less, &outcome, weight)
+            }
         });
     }
     None
@@ -97,7 +76,7 @@ pub(super) fn at_recall(study: &Study, job: &Job, rule: StopRule, recall: f64) -
 /// Probes at equal recall by the published rule, seed by seed; empty where that is out of reach.
 pub(super) fn probes_at_recall(study: &Study, job: &Job, recall: f64) -> Vec<f64> {
     let found = at_recall(study, job, StopRule::PUBLISHED, recall);
-    found.map_or_else(Vec::new, |found| found.outcome.probes)
+    found.map_or_else(Vec::new, |found| found.probes)
 }
 
 /// What the papers' stop makes of a job.
@@ -110,39 +89,53 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The mean of the differences between two methods on the same seeds, and twice its standard error:
-/// what lies beyond that is hardly chance.
+/// Two methods on the same seeds. Whether one is better is decided by the sign test: what a few odd
+/// seeds do to the mean does not matter, and two seeds never prove anything.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Difference {
+    /// Of `one − other`.
     pub(super) mean: f64,
-    pub(super) margin: f64,
+    /// Seeds where the first is lower.
+    pub(super) lower: u32,
+    /// Seeds where the first is higher.
+    pub(super) higher: u32,
 }
 
+/// How often chance alone may be taken for a difference.
+const CHANCE: f64 = 0.05;
+
 impl Difference {
-    /// `one − other`; `None` with less than two seeds.
+    /// `one − other`, seed by seed; `None` without seeds.
     pub(super) fn of(one: &[f64], other: &[f64]) -> Option<Self> {
         let differences: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
-        let count = differences.len();
-        if count < 2 {
-            return None;
-        }
-        let centre = mean(&differences);
-        let squares: f64 = differences.iter().map(|d| (d - centre).powi(2)).sum();
-        let error = (squares / (count - 1) as f64 / count as f64).sqrt();
-        Some(Self {
-            mean: centre,
-            margin: 2.0 * error,
+        let count = |is: fn(&&f64) -> bool| differences.iter().filter(is).count() as u32;
+        (!differences.is_empty()).then(|| Self {
+            mean: mean(&differences),
+            lower: count(|difference| **difference < 0.0),
+            higher: count(|difference| **difference > 0.0),
         })
     }
 
-    /// Whether the first is surely lower.
+    /// Whether the first is lower, and not by chance.
     pub(super) fn is_lower(&self) -> bool {
-        self.mean < -self.margin
+        self.lower > self.higher && self.probability() < CHANCE
     }
 
-    /// Whether the first is surely higher.
+    /// Whether the first is higher, and not by chance.
     pub(super) fn is_higher(&self) -> bool {
-        self.mean > self.margin
+        self.higher > self.lower && self.probability() < CHANCE
+    }
+
+    /// How likely so many equal signs are if both were as good: the two-sided sign test.
+    fn probability(&self) -> f64 {
+        let (all, fewer) = (self.lower + self.higher, self.lower.min(self.higher));
+        let mut ways = 1.0;
+        let mut tail = 0.0;
+        for chosen in 0..=fewer {
+            tail += ways;
+            ways *= f64::from(all - chosen) / f64::from(chosen + 1);
+        }
+        2.0 * tail / 2f64.powi(all as i32)
     }
 }
 
@@ -150,13 +143,37 @@ impl Difference {
 mod tests {
     use super::*;
 
+    fn difference(lower: u32, higher: u32) -> Difference {
+        Difference {
+            mean: 0.0,
+            lower,
+            higher,
+        }
+    }
+
     #[test]
-    fn a_difference_is_sure_only_beyond_its_margin() {
-        let sure = Difference::of(&[1.0, 2.0, 3.0], &[2.0, 3.1, 3.9]).unwrap();
-        assert!(sure.is_lower() && !sure.is_higher());
-        let chance = Difference::of(&[1.0, 2.0, 3.0], &[2.0, 1.0, 3.0]).unwrap();
-        assert!(!chance.is_lower() && !chance.is_higher());
-        assert_eq!(Difference::of(&[1.0], &[2.0]), None);
+    fn the_sign_test_has_the_probabilities_of_coins() {
+        assert_eq!(difference(5, 0).probability(), 2.0 / 32.0);
+        assert_eq!(difference(7, 1).probability(), 2.0 * 9.0 / 256.0);
+        assert!((difference(13, 3).probability() - 0.021_27).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_difference_is_sure_only_where_chance_is_unlikely() {
+        assert!(
+            !difference(5, 0).is_lower(),
+            "one of sixteen pairs of coins does that"
+        );
+        assert!(difference(6, 0).is_lower() && !difference(6, 0).is_higher());
+        assert!(difference(3, 13).is_higher());
+        let found = Difference::of(&[1.0, 2.0, 3.0], &[2.0, 1.5, 3.0]);
+        let expected = Difference {
+            mean: -0.5 / 3.0,
+            lower: 1,
+            higher: 1,
+        };
+        assert_eq!(found, Some(expected));
+        assert_eq!(Difference::of(&[], &[]), None);
     }
 
     #[test]

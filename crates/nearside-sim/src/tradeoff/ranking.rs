@@ -55,7 +55,6 @@ struct Line {
     rule: StopRule,
     /// Seed by seed, in percent of the list; empty where the recall is out of reach.
     probes: [Vec<f64>; FAR.len()],
-    thresholds: [Option<f64>; FAR.len()],
     demanding: [Option<f64>; FAR.len()],
 }
 
@@ -66,11 +65,8 @@ impl Line {
         Self {
             order,
             rule,
-            thresholds: equal
-                .each_ref()
-                .map(|at| at.as_ref().map(|at| at.threshold)),
-            probes: equal.map(|at| at.map_or_else(Vec::new, |at| at.outcome.probes)),
-            demanding: demanding.map(|at| at.map(|at| mean(&at.outcome.probes))),
+            probes: equal.map(|at| at.map_or_else(Vec::new, |at| at.probes)),
+            demanding: demanding.map(|at| at.map(|at| mean(&at.probes))),
         }
     }
 
@@ -118,16 +114,9 @@ fn table(lines: &[Line]) -> Table {
         .column(percent("mean".to_owned()));
     for place in FAR {
         let low = place.to_lowercase();
-        table = table
-            .column(percent(low.clone()).heading(place))
-            .column(
-                Column::new(format!("{low}_threshold"))
-                    .heading(format!("{place}: threshold"))
-                    .unit("ms"),
-            )
-            .column(
-                percent(format!("{low}_{DEMANDING}")).heading(format!("{place} at {DEMANDING} %")),
-            );
+        table = table.column(percent(low.clone()).heading(place)).column(
+            percent(format!("{low}_{DEMANDING}")).heading(format!("{place} at {DEMANDING} %")),
+        );
     }
     let is_shown = |place: usize| place < BEST || place + WORST >= lines.len();
     for (place, line) in lines.iter().enumerate() {
@@ -151,7 +140,6 @@ fn row(rank: usize, line: &Line) -> Vec<Cell> {
     ];
     for place in 0..FAR.len() {
         cells.push(Cell::spread(&line.probes[place], Better::Low, 1));
-        cells.push(number(line.thresholds[place], 0));
         cells.push(number(line.demanding[place], 1));
     }
     cells

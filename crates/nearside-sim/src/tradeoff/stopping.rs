@@ -95,7 +95,7 @@ impl Grid {
             let at_stop = |rule| Outcome::of(study, &job, &stops::stop(rule, PLAYABLE));
             let equal = |rule| {
                 let found = at_recall(study, &job, rule, EQUAL_RECALL);
-                found.map_or(f64::NAN, |found| mean(&found.outcome.probes))
+                found.map_or(f64::NAN, |found| mean(&found.probes))
             };
             let label = format!("probes at {EQUAL_RECALL} % recall (% of the list)");
             figures.push(self.heat(place, "equal", &label, equal));
