@@ -26,7 +26,7 @@ pub enum SimCommand {
     ArmitageAs(ArmitageAsArgs),
     /// Tables and figures of Armitage 2008, clusters by country and /8
     ArmitageCountry(ArmitageCountryArgs),
-    /// The study both papers leave to future work: every parameter, its cost and what it finds
+    /// The study both papers leave to future work: what each parameter costs and finds
     TradeOff(TradeOffArgs),
     /// Every table and figure on one page
     All(AllArgs),
