@@ -28,41 +28,40 @@ impl Place<'_> {
     }
 }
 
-/// In a box of its own that scrolls, since a table does not get narrower than its numbers.
+/// In a box of its own that scrolls, since a table does not get narrower than its numbers. The
+/// caption stands outside of the box: inside, a narrow table would squeeze it.
 pub(super) fn table(table: &Table, place: &Place<'_>) -> Element {
-    let links = place.links(&["csv"]);
-    let caption = with_code("caption", table.caption()).children(links);
-    let headings = table
-        .columns()
-        .iter()
-        .enumerate()
-        .map(|(at, column)| heading(table, at, column));
-    let classes: Vec<&str> = (0..table.columns().len())
-        .map(|place| class(table, place))
-        .collect();
-    let rows = table.rows().iter().map(|cells| row(cells, &classes));
-    let grid = Element::new("table")
-        .child(caption)
-        .child(Element::new("thead").child(Element::new("tr").children(headings)))
-        .child(Element::new("tbody").children(rows));
-    let note = numbers::has_spread(table).then(|| Element::of_text("p", numbers::SPREAD_NOTE));
-    let label = if table.caption().is_empty() {
+    let name = format!("{}.caption", place.id);
+    let words = if table.caption().is_empty() {
         table.name()
     } else {
         table.caption()
     };
+    let caption = with_code("p", words).class("caption").with("id", &name);
+    let scroll = Element::new("div")
+        .class("scroll")
+        .with("role", "region")
+        .with("tabindex", 0)
+        .with("aria-labelledby", &name);
+    let note = numbers::has_spread(table).then(|| Element::of_text("p", numbers::SPREAD_NOTE));
     Element::new("div")
         .class("table")
         .with("id", &place.id)
-        .child(
-            Element::new("div")
-                .class("scroll")
-                .with("role", "region")
-                .with("tabindex", 0)
-                .with("aria-label", label)
-                .child(grid),
-        )
+        .child(caption.children(place.links(&["csv"])))
+        .child(scroll.child(grid(table).with("aria-labelledby", &name)))
         .children(note.map(|note| note.class("note")))
+}
+
+fn grid(table: &Table) -> Element {
+    let columns = table.columns().iter().enumerate();
+    let headings = columns.map(|(place, column)| heading(table, place, column));
+    let classes: Vec<&str> = (0..table.columns().len())
+        .map(|place| class(table, place))
+        .collect();
+    let rows = table.rows().iter().map(|cells| row(cells, &classes));
+    Element::new("table")
+        .child(Element::new("thead").child(Element::new("tr").children(headings)))
+        .child(Element::new("tbody").children(rows))
 }
 
 fn heading(table: &Table, place: usize, column: &Column) -> Element {

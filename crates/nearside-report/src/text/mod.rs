@@ -4,7 +4,7 @@ mod grid;
 mod wrap;
 
 use crate::escape;
-use crate::model::{Figure, Part, Report, Table};
+use crate::model::{Cell, Column, Figure, Heat, Part, Plot, Report, Table};
 use crate::numbers;
 use crate::words::paragraphs;
 use wrap::{columns, wrapped};
@@ -64,13 +64,36 @@ fn table_lines(table: &Table, width: usize) -> Vec<String> {
     lines
 }
 
-/// A terminal cannot show it; SVG, CSV and the page do.
+/// A heat map's numbers are a table; of charts a terminal shows the caption, SVG and CSV the rest.
 fn figure_lines(figure: &Figure, width: usize) -> Vec<String> {
     let evidence = figure
         .evidence
         .map_or_else(String::new, |evidence| format!(" ({})", evidence.words()));
     let line = format!("Figure {}: {}{evidence}", figure.name, figure.caption);
-    wrapped(&escape::clean(&line), width)
+    let mut lines = wrapped(&escape::clean(&line), width);
+    if let Plot::Heat(heat) = &figure.plot {
+        lines.extend(table_lines(&numbers_of(heat), width));
+    }
+    lines
+}
+
+/// The cells of a heat map below the names of its columns.
+fn numbers_of(heat: &Heat) -> Table {
+    let caption = format!("{}, by {} and {}", heat.value, heat.y, heat.x);
+    let first = Column::new("row").heading(&heat.y);
+    let columns = heat.columns.iter().enumerate();
+    // Names of columns may repeat in a heat map, though not in a table.
+    let columns = columns.map(|(place, name)| Column::new(place.to_string()).heading(name));
+    let empty = Table::new("heat", caption).column(first);
+    let mut table = columns.fold(empty, Table::column);
+    for (row, name) in heat.rows.iter().enumerate() {
+        let values = (0..heat.columns.len()).map(|column| {
+            let value = heat.values.get(row).and_then(|values| values.get(column));
+            Cell::number(value.copied().unwrap_or(f64::NAN), heat.decimals)
+        });
+        table.push(std::iter::once(Cell::from(name.as_str())).chain(values));
+    }
+    table
 }
 
 fn one_line(text: &str) -> String {
@@ -88,7 +111,7 @@ fn joined(lines: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Better, Cell, Column};
+    use crate::model::Better;
 
     fn table2() -> Table {
         Table::new("table2", "Calibration and auto-stop.")
@@ -145,5 +168,31 @@ USA           3,190                   –         99.1
 mean ± standard deviation over seeds (worst seed)
 ";
         assert_eq!(render(&report, 100), expected);
+    }
+
+    #[test]
+    fn a_heat_map_is_a_table_of_its_numbers() {
+        let heat = Heat {
+            x: "prefix".into(),
+            y: "samples".into(),
+            value: "probes (%)".into(),
+            columns: vec!["/16".into(), "/16".into()],
+            rows: vec!["1".into(), "√n".into()],
+            values: vec![vec![12.34, 5.0], vec![f64::NAN]],
+            decimals: 1,
+        };
+        let report = Report::new("r", "R", "", "").with(Figure::heat("map", "Costs.", heat));
+        let expected = "\
+R
+═
+
+Figure map: Costs.
+probes (%), by samples and prefix
+samples   /16  /16
+───────  ────  ───
+1        12.3  5.0
+√n          –    –
+";
+        assert_eq!(render(&report, 80), expected);
     }
 }
