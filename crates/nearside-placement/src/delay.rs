@@ -63,6 +63,17 @@ impl Delay {
         self.0 < Self::UNREACHABLE.0
     }
 
+    /// Grid steps, as messages carry them.
+    pub(crate) const fn steps(self) -> i64 {
+        self.0
+    }
+
+    /// `None` for what is neither a delay nor unreachable.
+    pub(crate) fn from_steps(steps: i64) -> Option<Self> {
+        let known = (0..=Self::LONGEST.0).contains(&steps) || steps == Self::UNREACHABLE.0;
+        known.then_some(Self(steps))
+    }
+
     /// The largest bound that this delay does not meet, tolerance included.
     #[must_use]
     pub fn bound_below(self) -> Self {

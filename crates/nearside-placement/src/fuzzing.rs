@@ -1,6 +1,11 @@
 //! The bodies of the fuzz targets in `fuzz/`, also called by the property tests in
 //! `tests/never_panics.rs`.
 
+use std::time::Duration;
+
+use nearside_types::Moment;
+
+use crate::distributed::{ClientNode, ClusterConfig, Message, NodeId, Output, ServerNode};
 use crate::session::{Event, SessionLog, Settlement};
 use crate::solver::{Auto, Budget, Solver, Task};
 use crate::{Delay, PlacementFile, Session, SessionSetup, explain, verify};
@@ -81,4 +86,65 @@ fn setup() -> SessionSetup {
         "servers": [{"name": "a"}, {"name": "b", "capacity": 2}, {"name": "c", "cost": 0.5}],
         "server_server_ms": [[0, 3, 5], [3, 0, 4], [5, 4, 0]]}"#;
     SessionSetup::from_json(text).expect("a set-up of ours")
+}
+
+/// Any sequence of messages, well-formed or not, from anybody at any time, leaves a node that does not
+/// panic, answers a bounded number of times and wants to be woken in the future.
+pub fn distributed(bytes: &[u8]) {
+    let config = ClusterConfig::new(3, 3, Delay::from_millis(20.0).expect("a delay"));
+    let row = |near: f64| [near, 4.0, 6.0].map(|ms| Delay::from_millis(ms).expect("a delay"));
+    let mut now = Moment::EPOCH;
+    let mut client = ClientNode::new(1, config, row(2.0).to_vec());
+    let mut server = ServerNode::new(0, config, row(0.0).to_vec(), Some(2), now);
+    for step in steps(bytes) {
+        now += step.wait;
+        client.handle_timeout(now);
+        server.handle_timeout(now);
+        if let Ok(message) = Message::decode(&step.datagram) {
+            assert_eq!(Message::decode(&message.encode()).as_ref(), Ok(&message));
+            client.handle_message(now, step.from, message.clone());
+            server.handle_message(now, step.from, message);
+        }
+        rest(now, || client.poll_output(now));
+        rest(now, || server.poll_output(now));
+    }
+}
+
+/// Polls until the node waits.
+fn rest(now: Moment, mut poll: impl FnMut() -> Output) {
+    for _ in 0..2_000 {
+        if let Output::Wait(until) = poll() {
+            assert!(until + Duration::from_secs(3600) > now);
+            return;
+        }
+    }
+    panic!("more than 2,000 outputs at one moment");
+}
+
+struct Step {
+    from: NodeId,
+    wait: Duration,
+    datagram: Vec<u8>,
+}
+
+/// Four bytes say who, when and what kind, then a length and that many bytes of fields.
+fn steps(mut bytes: &[u8]) -> impl Iterator<Item = Step> {
+    std::iter::from_fn(move || {
+        let [who, wait, kind, epoch, length, rest @ ..] = bytes else {
+            return None;
+        };
+        let (fields, remaining) = rest.split_at(usize::from(*length).min(rest.len()));
+        bytes = remaining;
+        let from = match who & 1 {
+            0 => NodeId::Client(u16::from(who >> 1) % 5),
+            _ => NodeId::Server(u16::from(who >> 1) % 5),
+        };
+        // Version 1, a small epoch number, initiator 0 to 3.
+        let header = [1, epoch >> 2, 0, 0, 0, epoch & 3, 0, *kind];
+        Some(Step {
+            from,
+            wait: Duration::from_millis(u64::from(*wait) * 10),
+            datagram: [&header, fields].concat(),
+        })
+    })
 }

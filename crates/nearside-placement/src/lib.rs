@@ -9,12 +9,14 @@
 //! - [`min_delay`] and [`curve`]: what each further server buys.
 //! - [`explain`] and [`regroup`]: who makes a bound impossible, and the fewest to move.
 //! - [`session`]: players that come and go.
+//! - [`distributed`]: the paper's algorithm as nodes that exchange messages.
 //! - [`network`]: the simulated network of the paper, for experiments.
 
 mod allocation;
 mod cost;
 mod curve;
 mod delay;
+pub mod distributed;
 #[doc(hidden)]
 pub mod fuzzing;
 mod ids;

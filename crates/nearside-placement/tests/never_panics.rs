@@ -37,6 +37,20 @@ fn near_misses(text: &'static str) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Messages of every kind with fields that often fit: small numbers, and few of them.
+fn sequences() -> impl Strategy<Value = Vec<u8>> {
+    let fields = vec(
+        prop_oneof![6 => Just(0u8), 3 => 1u8..4, 1 => any::<u8>()],
+        0..48,
+    );
+    let step = (any::<u8>(), any::<u8>(), 0u8..32, 0u8..16, fields);
+    let step = step.prop_map(|(who, wait, kind, epoch, fields)| {
+        let length = fields.len() as u8;
+        [vec![who, wait, kind, epoch, length], fields].concat()
+    });
+    vec(step, 0..60).prop_map(|steps| steps.concat())
+}
+
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
@@ -58,8 +72,14 @@ proptest! {
     }
 
     #[test]
+    fn any_sequence_of_messages_leaves_a_node_at_work(bytes in sequences()) {
+        fuzzing::distributed(&bytes);
+    }
+
+    #[test]
     fn any_bytes_are_taken_without_a_panic(bytes in vec(any::<u8>(), 0..200)) {
         fuzzing::placement_file(&bytes);
         fuzzing::session(&bytes);
+        fuzzing::distributed(&bytes);
     }
 }

@@ -230,6 +230,31 @@ impl Instance {
         closure::is_closed(&self.between)
     }
 
+    /// The instance without these servers.
+    ///
+    /// # Panics
+    /// When none would be left.
+    #[must_use]
+    pub fn without_servers(&self, gone: &[ServerId]) -> Self {
+        let left: Vec<ServerId> = self.server_ids().filter(|id| !gone.contains(id)).collect();
+        assert!(!left.is_empty(), "an instance needs a server");
+        Self {
+            clients: self.clients.clone(),
+            servers: left
+                .iter()
+                .map(|id| self.servers[id.index()].clone())
+                .collect(),
+            access: DelayMatrix::from_fn(self.clients.len(), left.len(), |client, server| {
+                self.access.get(client, left[server].index())
+            }),
+            between: DelayMatrix::from_fn(left.len(), left.len(), |from, to| {
+                self.between(left[from], left[to])
+            }),
+            processing: self.processing,
+            graph: None,
+        }
+    }
+
     /// The instance with these clients only, in this order; for regrouping and sub-sessions.
     #[must_use]
     pub fn restricted_to(&self, clients: &[ClientId]) -> Self {
