@@ -42,6 +42,19 @@ pub struct MrtReport {
     pub end: MrtEnd,
 }
 
+impl MrtReport {
+    const EMPTY: Self = Self {
+        records: 0,
+        routes: 0,
+        updates: 0,
+        skipped: 0,
+        malformed: 0,
+        over_limit: 0,
+        newest: None,
+        end: MrtEnd::Complete,
+    };
+}
+
 /// How a dump ended; offsets count unpacked octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MrtEnd {
@@ -86,22 +99,18 @@ pub enum MrtError {
 /// of them said. A larger one is folded into a single neighbour while it is read, or sixty full
 /// tables would take a gigabyte; updates then win over the dump, and withdrawals cannot shrink it.
 pub fn load(input: impl Read, rib: &mut Rib) -> Result<MrtReport, MrtError> {
-    let unreadable = |source| MrtError::Read { at: 0, source };
-    let input = BufReader::with_capacity(BUFFER, input);
-    let mut records = Records::new(input).map_err(unreadable)?;
     let mut loader = Loader::new(rib);
-    loop {
-        let at = records.offset();
-        match records.next() {
-            Ok(Next::Record(header, body)) => loader.take(&header, body),
-            Ok(Next::End(MrtEnd::Damaged { at: 0 })) => {
-                let found = records.last_octets().to_vec();
-                return Err(MrtError::NotMrt { found });
-            }
-            Ok(Next::End(end)) => return Ok(loader.finish(end)),
-            Err(source) => return Err(MrtError::Read { at, source }),
-        }
-    }
+    loader.load(input)
+}
+
+/// Reads several dumps one after the other as if they were one, as collectors publish them: a table,
+/// and then the updates since. One report each.
+pub fn load_all<R: Read>(
+    inputs: impl IntoIterator<Item = R>,
+    rib: &mut Rib,
+) -> Result<Vec<MrtReport>, MrtError> {
+    let mut loader = Loader::new(rib);
+    inputs.into_iter().map(|input| loader.load(input)).collect()
 }
 
 const BUFFER: usize = 256 * 1024;
@@ -127,22 +136,32 @@ impl<'a> Loader<'a> {
             known: HashMap::new(),
             peers: Vec::new(),
             folded: None,
-            report: MrtReport {
-                records: 0,
-                routes: 0,
-                updates: 0,
-                skipped: 0,
-                malformed: 0,
-                over_limit: 0,
-                newest: None,
-                end: MrtEnd::Complete,
-            },
+            report: MrtReport::EMPTY,
         }
     }
 
-    fn finish(mut self, end: MrtEnd) -> MrtReport {
-        self.report.end = end;
-        self.report
+    fn load(&mut self, input: impl Read) -> Result<MrtReport, MrtError> {
+        let unreadable = |source| MrtError::Read { at: 0, source };
+        let input = BufReader::with_capacity(BUFFER, input);
+        let mut records = Records::new(input).map_err(unreadable)?;
+        loop {
+            let at = records.offset();
+            match records.next() {
+                Ok(Next::Record(header, body)) => self.take(&header, body),
+                Ok(Next::End(MrtEnd::Damaged { at: 0 })) => {
+                    let found = records.last_octets().to_vec();
+                    return Err(MrtError::NotMrt { found });
+                }
+                Ok(Next::End(end)) => return Ok(self.finish(end)),
+                Err(source) => return Err(MrtError::Read { at, source }),
+            }
+        }
+    }
+
+    /// The report of one file; what was learnt of neighbours stays for the next.
+    fn finish(&mut self, end: MrtEnd) -> MrtReport {
+        let report = std::mem::replace(&mut self.report, MrtReport::EMPTY);
+        MrtReport { end, ..report }
     }
 
     fn take(&mut self, header: &Header, body: &[u8]) {

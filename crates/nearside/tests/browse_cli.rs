@@ -333,3 +333,30 @@ fn a_plain_list_gets_its_origins_from_the_machines_tables() {
         assert_eq!(row.asn, Some(expected), "{row:?}");
     }
 }
+
+#[test]
+fn the_users_own_word_comes_before_the_masters() {
+    let _lab = Lab::start(&["--place", "DE", "--servers", "50", "--base-port", "31400"]);
+    let folder = Folder::new();
+    let own = folder.write("own.csv", "127.0.0.0/8,64500,\n");
+    let finished = nearside(&[
+        "browse",
+        "--master",
+        "127.0.0.1:27011",
+        "--lan",
+        "--origins",
+        &own,
+        "--planner",
+        "as",
+        "--tries",
+        "1",
+        "--pace",
+        "unlimited",
+        "--format",
+        "json",
+    ])
+    .expect_code(0);
+    let rows = snapshot(&finished).servers;
+    assert!(!rows.is_empty(), "{finished}");
+    assert!(rows.iter().all(|row| row.asn == Some(64_500)), "{rows:?}");
+}

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::process::{self, Finished};
+use common::process::{self, Finished, Program};
 use common::{Folder, LONG, is_refused};
 use serde::Deserialize;
 
@@ -34,12 +34,16 @@ impl User {
     }
 
     fn nearside(&self, arguments: &[&str], stdin: &str) -> Finished {
+        self.program(arguments).finish(stdin.as_bytes(), LONG)
+    }
+
+    fn program(&self, arguments: &[&str]) -> Program {
         let mut program = process::nearside(arguments);
         let home = self.home.path();
         program.0.env("HOME", home).env_remove("XDG_DATA_HOME");
         program.0.env_remove("XDG_CONFIG_HOME");
         program.0.env("GEOIP_DIR", home.join("geoip"));
-        program.finish(stdin.as_bytes(), LONG)
+        program
     }
 
     fn origin(&self, arguments: &[&str]) -> Finished {
@@ -122,9 +126,7 @@ fn ten_thousand_addresses_come_back_in_their_order() {
         .collect();
     let user = User::new();
     let list = user.home.write("list", addresses.join("\n"));
-    let mut program = process::nearside(&["origin", "-"]);
-    program.0.env("HOME", user.home.path());
-    let mut running = program.start();
+    let mut running = user.program(&["origin", "-"]).start();
     let mut stdin = running.child.stdin.take().unwrap();
     let mut file = std::fs::File::open(list).unwrap();
     let writer = std::thread::spawn(move || std::io::copy(&mut file, &mut stdin));
@@ -208,6 +210,124 @@ fn a_broken_file_in_a_usual_folder_is_passed_over_with_a_note() {
     assert_eq!(rows(&finished)[0].source.as_deref(), Some("embedded"));
     assert!(finished.stderr.contains("passed over"), "{finished}");
     assert!(finished.stderr.contains("GeoLite2-ASN.mmdb"), "{finished}");
+
+    // A broken file does not hide a good one under a less favoured name.
+    user.home
+        .write("geoip/dbip-asn-lite-2026-11.mmdb", "8.8.8.0/24,3356,\n");
+    assert_eq!(user.row(&["8.8.8.8"]).asn, Some(3356));
+}
+
+/// One record of RFC 6396.
+fn mrt_record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
+    let [seconds, length] = [1_780_272_000, body.len() as u32].map(u32::to_be_bytes);
+    let [kind, subtype] = [kind, subtype].map(u16::to_be_bytes);
+    [&seconds[..], &kind, &subtype, &length, body].concat()
+}
+
+/// ORIGIN and an AS_PATH of one AS, in four octets.
+fn attributes(asn: u32) -> Vec<u8> {
+    let path = [&[0x40, 2, 6, 2, 1][..], &asn.to_be_bytes()].concat();
+    [&[0x40, 1, 1, 0][..], &path].concat()
+}
+
+/// A table in which 10.0.0.1 in AS 65000 announces 9.9.9.0/24 from AS 3356.
+fn mrt_table() -> Vec<u8> {
+    let peer = [2, 10, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0xFD, 0xE8];
+    let index = [&[10, 0, 0, 9, 0, 0, 0, 1][..], &peer].concat();
+    let attributes = attributes(3356);
+    let entry = [
+        &[0, 0, 0, 0, 0, 0, 0, attributes.len() as u8][..],
+        &attributes,
+    ]
+    .concat();
+    let route = [&[0, 0, 0, 0, 24, 9, 9, 9, 0, 1][..], &entry].concat();
+    [mrt_record(13, 1, &index), mrt_record(13, 2, &route)].concat()
+}
+
+/// The same neighbour withdraws a prefix or announces it from another AS.
+fn mrt_update(withdrawn: &[u8], announced: Option<u32>) -> Vec<u8> {
+    let attributes = announced.map(attributes).unwrap_or_default();
+    let nlri: &[u8] = announced.map_or(&[], |_| &[24, 9, 9, 9]);
+    let lengths = (withdrawn.len() as u16, attributes.len() as u16);
+    let (lengths, attributes_length) = (lengths.0.to_be_bytes(), lengths.1.to_be_bytes());
+    let body = [
+        &lengths[..],
+        withdrawn,
+        &attributes_length,
+        &attributes,
+        nlri,
+    ]
+    .concat();
+    let length = (19 + body.len() as u16).to_be_bytes();
+    let message = [&[0xFF; 16][..], &length, &[2], &body].concat();
+    let head = [
+        0, 0, 0xFD, 0xE8, 0, 0, 0xFC, 0, 0, 0, 0, 1, 10, 0, 0, 1, 10, 0, 0, 9,
+    ];
+    mrt_record(16, 4, &[&head[..], &message].concat())
+}
+
+#[test]
+fn a_routing_dump_and_the_updates_since_are_one_source() {
+    let user = User::new();
+    let table = user.home.write("rib.mrt", mrt_table());
+    let moved = user.home.write("updates1.mrt", mrt_update(&[], Some(6939)));
+    let gone = user
+        .home
+        .write("updates2.mrt", mrt_update(&[24, 9, 9, 9], None));
+    let mut flags = vec!["--only-given", "--mrt", &table];
+    let row = user.row(&[&flags[..], &["9.9.9.9"]].concat());
+    assert_eq!((row.asn, row.source.as_deref()), (Some(3356), Some("mrt")));
+    assert_eq!(row.prefix.as_deref(), Some("9.9.9.0/24"));
+    flags.extend(["--mrt", &moved]);
+    assert_eq!(
+        user.row(&[&flags[..], &["9.9.9.9"]].concat()).asn,
+        Some(6939)
+    );
+    flags.extend(["--mrt", &gone]);
+    user.origin(&[&flags[..], &["9.9.9.9"]].concat())
+        .expect_code(1);
+}
+
+#[test]
+fn a_truncated_dump_gives_what_it_holds_and_says_so() {
+    let user = User::new();
+    let whole = [mrt_table(), mrt_update(&[], Some(6939))].concat();
+    let cut = user.home.write("cut.mrt", &whole[..whole.len() - 3]);
+    let finished = user
+        .origin(&["--only-given", "--mrt", &cut, "9.9.9.9"])
+        .expect_code(0);
+    assert_eq!(rows(&finished)[0].asn, Some(3356));
+    assert!(finished.stderr.contains("breaks off"), "{finished}");
+}
+
+#[test]
+fn what_is_left_out_of_a_table_is_said() {
+    let user = User::new();
+    let table = user
+        .home
+        .write("t.csv", "8.8.8.0/24,64512,US\n0.0.0.0/0,1,US\n");
+    let finished = user.origin(&["--only-given", "--asn-db", &table, "8.8.8.8"]);
+    let words = "left out 1 reserved or private AS numbers, 1 ranges that cover everything";
+    assert!(finished.stderr.contains(words), "{finished}");
+}
+
+#[test]
+fn hostile_files_and_lines_are_quoted_short_and_harmless() {
+    let user = User::new();
+    let field = format!("\u{1b}[31m{}", "x".repeat(1_000_000));
+    let table = user.home.write("t.csv", format!("8.8.8.0/24,{field},US\n"));
+    let refused = user.origin(&["--asn-db", &table, "8.8.8.8"]).expect_code(2);
+    assert!(
+        refused.stderr.len() < 1_000,
+        "{} bytes",
+        refused.stderr.len()
+    );
+    assert!(!refused.stderr.contains('\u{1b}'));
+    let folder = user.home.path().display().to_string();
+    for flag in ["--asn-db", "--mrt", "--origins"] {
+        let refused = user.origin(&[flag, &folder, "8.8.8.8"]).expect_code(2);
+        assert!(refused.stderr.contains("not a regular file"), "{refused}");
+    }
 }
 
 #[test]
@@ -268,9 +388,7 @@ fn files_that_change_are_read_again_while_addresses_come_in() {
     use std::io::{BufRead, BufReader, Write};
     let user = User::new();
     let table = user.home.write("t.csv", "8.8.8.0/24,1,US\n");
-    let mut program = process::nearside(&["origin", "-", "--asn-db", &table]);
-    program.0.env("HOME", user.home.path());
-    let mut running = program.start();
+    let mut running = user.program(&["origin", "-", "--asn-db", &table]).start();
     let mut stdin = running.child.stdin.take().unwrap();
     let mut answers = BufReader::new(running.stdout()).lines();
     let mut ask = || {

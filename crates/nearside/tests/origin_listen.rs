@@ -134,11 +134,27 @@ fn a_real_daemon_feeds_the_table_that_http_tells_of() {
         assert!(metrics.contains(line), "{line} is not in {metrics}");
     }
 
+    // The user's files are followed while the feed runs.
+    scene
+        .folder
+        .write("own.csv", "9.9.9.0/24,,NO\n1.1.1.0/24,64500,\n");
+    wait_for("the changed file", || {
+        origin(http, "9.9.9.9")["country"] == "NO"
+    });
+    assert_eq!(origin(http, "1.1.1.1")["source"], "override");
+
     drop(daemon);
     wait_for("the loss", || {
         get(http, "/health").unwrap().0.contains("503")
     });
     assert_eq!(origin(http, "9.9.9.9")["asn"], 3356, "stale, but kept");
+    wait_for("the age of the feed", || {
+        let metrics = get(http, "/metrics").unwrap().1;
+        let age = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("nearside_origin_feed_age_seconds "));
+        age.unwrap().parse::<u64>().unwrap() >= 1
+    });
     assert!(get(http, "/origin/nonsense").unwrap().0.contains("400"));
 
     scene.listener.interrupt();

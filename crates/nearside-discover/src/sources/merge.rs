@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use nearside_types::{AddrClass, ServerAddr};
+use nearside_types::{AddrClass, Origin, ServerAddr};
 
 use super::OriginLookup;
 use crate::planner::Listed;
@@ -72,15 +72,15 @@ impl MergedList {
         }
     }
 
-    /// The servers of `batch` that are new and may be probed, with what `origins` knows added to
-    /// what the master said.
+    /// The servers of `batch` that are new and may be probed. Of their origins the user's own word
+    /// comes first, then the master's, then what else `origins` knows.
     pub fn admit(&mut self, batch: &[Listed], origins: &dyn OriginLookup) -> Vec<Listed> {
         batch
             .iter()
             .filter(|listed| self.admit_one(listed.addr))
             .map(|listed| Listed {
                 addr: listed.addr,
-                origin: listed.origin.or(origins.origin(listed.addr.ip())),
+                origin: known(listed, origins),
             })
             .collect()
     }
@@ -120,11 +120,18 @@ impl MergedList {
     }
 }
 
+/// A master may hear live routes, so it is believed before tables.
+fn known(listed: &Listed, origins: &dyn OriginLookup) -> Origin {
+    let ip = listed.addr.ip();
+    let said = origins.overriding(ip).or(listed.origin);
+    said.or(origins.origin(ip))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sources::OriginTable;
-    use nearside_types::{Asn, Origin};
+    use nearside_types::Asn;
 
     fn listed(addr: &str) -> Listed {
         Listed {
@@ -191,5 +198,32 @@ mod tests {
         assert_eq!(kept[0].origin.asn, Some(Asn(7)));
         assert_eq!(kept[0].origin.country, "US".parse().ok());
         assert_eq!(kept[1].origin.asn, Some(Asn(15169)));
+    }
+
+    #[test]
+    fn the_users_own_word_is_believed_before_the_master() {
+        struct Own;
+        impl OriginLookup for Own {
+            fn origin(&self, _: IpAddr) -> Origin {
+                origin(1, "US")
+            }
+
+            fn overriding(&self, _: IpAddr) -> Origin {
+                Origin {
+                    asn: Some(Asn(2)),
+                    country: None,
+                }
+            }
+        }
+        fn origin(asn: u32, country: &str) -> Origin {
+            Origin {
+                asn: Some(Asn(asn)),
+                country: country.parse().ok(),
+            }
+        }
+        let mut from_master = listed("8.8.8.8:1");
+        from_master.origin = origin(3, "SE");
+        let kept = MergedList::new(ListPolicy::default()).admit(&[from_master], &Own);
+        assert_eq!(kept[0].origin, origin(2, "SE"));
     }
 }

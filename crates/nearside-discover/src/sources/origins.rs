@@ -10,6 +10,12 @@ use thiserror::Error;
 pub trait OriginLookup {
     /// What is known of `ip`; both halves empty if nothing is.
     fn origin(&self, ip: IpAddr) -> Origin;
+
+    /// What the user says of `ip`, which counts more than what a master says. Default: nothing.
+    fn overriding(&self, ip: IpAddr) -> Origin {
+        let _ = ip;
+        Origin::default()
+    }
 }
 
 /// A table of prefixes; the longest that matches wins. Made for tables an operator writes by hand

@@ -55,8 +55,8 @@ pub enum DecodeError {
     /// It does not begin as our files do.
     #[error("not a compact origin table: it does not begin with the right 8 bytes")]
     Foreign,
-    /// Written by a newer (or broken) program.
-    #[error("format version {found}, but this program reads version {VERSION}: update it")]
+    /// Written by an older or a newer program.
+    #[error("format version {found}, but this program reads version {VERSION}: {}", remedy(*found))]
     Version {
         /// The version in the file.
         found: u8,
@@ -113,6 +113,15 @@ pub enum Fault {
     /// Ranges beyond the last address, or values no dictionary has.
     #[error("ranges go beyond the last address, or name values that are not there")]
     Tiles,
+}
+
+/// Whose turn it is when versions differ.
+fn remedy(found: u8) -> &'static str {
+    if found < VERSION {
+        "make the table anew from its source (nearside origin use FILE)"
+    } else {
+        "update the program"
+    }
 }
 
 /// Writes a table. The same table and papers give the same bytes, always.

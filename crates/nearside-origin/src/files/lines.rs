@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use csv::StringRecord;
 use nearside_types::{Asn, Country, Origin};
 
-use super::{Format, Place, Problem, Refusal};
+use super::{Format, Place, Problem, Refusal, quoted};
 use crate::builder::TableBuilder;
 use crate::timestamp::Timestamp;
 
@@ -159,7 +159,7 @@ impl Shape {
             Self::Dashed => {
                 has(2)?;
                 let ends = field(0).split_once('-');
-                let (first, last) = ends.ok_or_else(|| Problem::Address(field(0).to_owned()))?;
+                let (first, last) = ends.ok_or_else(|| Problem::Address(quoted(field(0))))?;
                 let (first, last) = (address(first.trim())?, address(last.trim())?);
                 (first, last, origin(field(1), field(2))?)
             }
@@ -188,7 +188,7 @@ fn is_data(line: &str) -> bool {
 }
 
 fn address(text: &str) -> Result<IpAddr, Problem> {
-    text.parse().map_err(|_| Problem::Address(text.to_owned()))
+    text.parse().map_err(|_| Problem::Address(quoted(text)))
 }
 
 /// Tor writes IPv4 addresses as numbers.
@@ -207,7 +207,7 @@ fn prefix(text: &str) -> Result<(IpAddr, IpAddr), Problem> {
         let length: u8 = length.parse().ok()?;
         crate::key::ends(network, length)
     };
-    parse().ok_or_else(|| Problem::Prefix(text.to_owned()))
+    parse().ok_or_else(|| Problem::Prefix(quoted(text)))
 }
 
 /// Both halves of an origin; "unknown" is written in many ways.
@@ -216,16 +216,14 @@ fn origin(asn: &str, country: &str) -> Result<Origin, Problem> {
         "0" => None,
         text if is_blank(text) => None,
         text => {
-            let asn: Asn = text.parse().map_err(|_| Problem::Asn(text.to_owned()))?;
+            let asn: Asn = text.parse().map_err(|_| Problem::Asn(quoted(text)))?;
             Some(asn)
         }
     };
     let country = match country {
         text if is_blank(text) => None,
         text => {
-            let country: Country = text
-                .parse()
-                .map_err(|_| Problem::Country(text.to_owned()))?;
+            let country: Country = text.parse().map_err(|_| Problem::Country(quoted(text)))?;
             Some(country)
         }
     };

@@ -31,6 +31,8 @@ pub struct Loaded {
     pub format: Format,
     /// What was left out of the table.
     pub cleaned: Cleaned,
+    /// To whom thanks are due, where the format says so.
+    pub credits: Vec<compact::Credit>,
 }
 
 impl Loaded {
@@ -114,7 +116,9 @@ pub enum Problem {
     #[error("no ranges in it")]
     Empty,
     /// Not any kind of file we know. It might have been an asmap, which has no mark of its own.
-    #[error("neither MMDB, compact table, TSV nor CSV (it is not text), and no asmap: {0}")]
+    #[error(
+        "neither MMDB, compact table, TSV nor CSV (a routing dump is given with --mrt; unpack xz, zstd and bzip2 first), and no asmap: {0}"
+    )]
     Asmap(#[source] AsmapFault),
     /// The gzip around it does not unpack.
     #[error("gzip: {0}")]
@@ -154,6 +158,15 @@ pub enum Problem {
     Csv(String),
 }
 
+/// What is quoted from a file: it may be anything, and of any length.
+fn quoted(text: &str) -> String {
+    const MOST: usize = 60;
+    text.chars()
+        .take(MOST)
+        .flat_map(char::escape_debug)
+        .collect()
+}
+
 /// A problem with its place; the file's name is added last.
 type Refusal = (Place, Problem);
 
@@ -185,6 +198,7 @@ fn read_plain(bytes: &[u8], rules: Rules) -> Result<Loaded, Refusal> {
         date,
         format,
         cleaned,
+        credits: Vec::new(),
     })
 }
 
@@ -210,5 +224,6 @@ fn read_compact(bytes: &[u8]) -> Result<Loaded, Refusal> {
         table: compact.table,
         format: Format::Compact,
         cleaned: Cleaned::default(),
+        credits: compact.about.credits,
     })
 }

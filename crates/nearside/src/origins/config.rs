@@ -1,6 +1,5 @@
 //! Which sources to use, from flags and from a TOML file; and how to listen for BGP neighbours.
 
-use std::env;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use nearside_origin::{AsnRule, SourceKind};
 use nearside_types::{Asn, PrefixLengths};
 use serde::Deserialize;
 
-use super::{NamedBy, SourceFile, folders, installed};
+use super::{NamedBy, Part, folders, installed};
 use crate::cli::OriginSourceArgs;
 
 /// The files that speak for origins.
@@ -62,29 +61,49 @@ impl Sources {
         })
     }
 
-    /// Every file, those of one kind in the order they are asked.
-    pub fn files(&self) -> Vec<SourceFile> {
-        let named = |kind, paths: &[PathBuf], named_by| -> Vec<SourceFile> {
-            let file = |path: &PathBuf| SourceFile {
+    /// What the user named.
+    pub fn named(&self) -> Vec<Part> {
+        let single = |kind, paths: &[PathBuf]| -> Vec<Part> {
+            let part = |path: &PathBuf| Part {
                 kind,
-                path: path.clone(),
-                named_by,
+                paths: vec![path.clone()],
+                named_by: NamedBy::User,
             };
-            paths.iter().map(file).collect()
+            paths.iter().map(part).collect()
         };
+        let dumps = Part {
+            kind: SourceKind::Mrt,
+            paths: self.mrt.clone(),
+            named_by: NamedBy::User,
+        };
+        [
+            single(SourceKind::Override, &self.overrides),
+            Vec::from_iter((!self.mrt.is_empty()).then_some(dumps)),
+            single(SourceKind::File, &self.tables),
+        ]
+        .concat()
+    }
+
+    /// Every source as alternatives, of which the first that can be read counts; those of one kind
+    /// in the order they are asked.
+    pub fn parts(&self) -> Vec<Vec<Part>> {
+        let named = self.named().into_iter().map(|part| vec![part]);
         let found = if self.folders {
+            let installed = installed::files().into_iter().map(|path| vec![path]);
             let machine = folders::tables_in(&folders::folders());
-            [installed::files(), machine].concat()
+            installed.chain(machine).collect()
         } else {
             Vec::new()
         };
-        [
-            named(SourceKind::Override, &self.overrides, NamedBy::User),
-            named(SourceKind::Mrt, &self.mrt, NamedBy::User),
-            named(SourceKind::File, &self.tables, NamedBy::User),
-            named(SourceKind::File, &found, NamedBy::Chance),
-        ]
-        .concat()
+        let by_chance = |path: PathBuf| Part {
+            kind: SourceKind::File,
+            paths: vec![path],
+            named_by: NamedBy::Chance,
+        };
+        let found = found
+            .into_iter()
+            .map(|paths| paths.into_iter().map(by_chance).collect());
+        named.chain(found).collect()
     }
 
     /// Paths in a configuration are meant from where it stands.
@@ -100,10 +119,8 @@ impl Sources {
 
 /// The user's own configuration, where it exists.
 fn usual_config() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let config = set("XDG_CONFIG_HOME").map(PathBuf::from);
-    let home = || set("HOME").map(|home| PathBuf::from(home).join(".config"));
-    let path = config.or_else(home)?.join("nearside").join("origin.toml");
+    let config = super::folder_of("XDG_CONFIG_HOME", ".config");
+    let path = config?.join("nearside").join("origin.toml");
     path.is_file().then_some(path)
 }
 
@@ -237,6 +254,15 @@ impl BgpSection {
     fn check(&self) -> Result<()> {
         if self.longest_v4 > 32 || self.longest_v6 > 128 {
             bail!("bgp.longest_v4 goes up to 32, bgp.longest_v6 up to 128");
+        }
+        if (1..240).contains(&self.hold_time_s) {
+            bail!(
+                "bgp.hold_time_s = {}: some routers are silent for minutes while they load a table (give 240 or more, 0 for no limit)",
+                self.hold_time_s
+            );
+        }
+        if self.prefix_limit == 0 || self.stale_s == 0 {
+            bail!("bgp.prefix_limit and bgp.stale_s must be above 0, or the table would be empty");
         }
         if self.local_asn == 0 || self.neighbour.iter().any(|neighbour| neighbour.asn == 0) {
             bail!("AS 0 is nobody's (RFC 7607): give the neighbour's AS, and 64512 for us");

@@ -40,27 +40,30 @@ pub(super) fn folders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The first table of AS numbers and the first of countries in `folders`; one file may be both.
-pub(super) fn tables_in(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for names in [ASN_NAMES, COUNTRY_NAMES] {
-        let first = folders.iter().find_map(|folder| first_of(folder, &names));
-        found.extend(first.filter(|path| !found.contains(path)));
-    }
-    found
+/// Tables of AS numbers and tables of countries in `folders`, each the best first: the caller takes
+/// the first of each that can be read. One file may be both.
+pub(super) fn tables_in(folders: &[PathBuf]) -> [Vec<PathBuf>; 2] {
+    [ASN_NAMES, COUNTRY_NAMES].map(|names| {
+        let all = folders.iter().flat_map(|folder| all_of(folder, &names));
+        all.collect()
+    })
 }
 
-/// Of several versions under one name the last in the alphabet, which is the newest of dated ones.
-fn first_of(folder: &Path, names: &[&str]) -> Option<PathBuf> {
-    let mut entries: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
+/// Of several versions under one name the last in the alphabet comes first: the newest of dated ones.
+fn all_of(folder: &Path, names: &[&str]) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut entries: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .collect();
     entries.sort_unstable();
-    names.iter().find_map(|name| {
-        let newest = entries.iter().rev().find(|entry| is_called(entry, name))?;
-        Some(folder.join(newest))
-    })
+    let called = |name: &str| {
+        let matching = entries
+            .iter()
+            .rev()
+            .filter(move |entry| is_called(entry, name));
+        matching.map(|entry| folder.join(entry)).collect::<Vec<_>>()
+    };
+    names.iter().flat_map(|name| called(name)).collect()
 }
 
 /// Whether a file has a name of the list, with anything in the place of `*`.
@@ -104,8 +107,12 @@ mod tests {
         assert_eq!(
             found,
             [
-                second.join("GeoLite2-ASN.mmdb"),
-                first.join("dbip-country-lite-2026-10.mmdb"),
+                vec![second.join("GeoLite2-ASN.mmdb")],
+                vec![
+                    first.join("dbip-country-lite-2026-10.mmdb"),
+                    first.join("dbip-country-lite-2026-01.mmdb"),
+                    second.join("GeoLite2-Country.mmdb"),
+                ],
             ]
         );
     }

@@ -1,16 +1,15 @@
 //! The table a user installed with `nearside origin use`: compact files in the data directory.
 
-use std::env;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use nearside_origin::compact::{self, About, Credit};
-use nearside_origin::{RangeTable, SourceKind, Timestamp};
+use nearside_origin::{RangeTable, Snapshot, SourceKind, Timestamp};
 
-use super::load::{Report, changed, read_file};
-use super::{NamedBy, SourceFile, now};
+use super::load::{changed, left_out, read, read_table};
+use super::{NamedBy, Part, now};
 
 /// What an installed table knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,10 +62,8 @@ impl Half {
 
 /// The directory, whether it exists or not; `None` where nothing says who the user is.
 pub(super) fn folder() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-    let data = set("XDG_DATA_HOME").map(PathBuf::from);
-    let home = || set("HOME").map(|home| PathBuf::from(home).join(".local/share"));
-    Some(data.or_else(home)?.join("nearside").join("origin"))
+    let data = super::folder_of("XDG_DATA_HOME", ".local/share")?;
+    Some(data.join("nearside").join("origin"))
 }
 
 /// The files that are there.
@@ -90,23 +87,24 @@ pub struct Installed {
     pub date: Timestamp,
     /// Ranges of IPv4 and of IPv6.
     pub ranges: (usize, usize),
-    /// What reading the file brought.
-    pub report: Report,
+    /// What is missing from it.
+    pub note: Option<String>,
 }
 
 /// Checks `file`, converts it and puts it in its place in one step: a broken file or a full disk
 /// leaves what was there before.
 pub fn install(file: &Path, date: Option<Timestamp>) -> Result<Installed> {
     let folder = folder().context("neither HOME nor XDG_DATA_HOME is set: where should it go?")?;
-    let (snapshot, report) = read_any(file)?;
-    let Some(half) = Half::of(snapshot.table()) else {
+    let found = read_any(file)?;
+    let table = found.snapshot.table();
+    let Some(half) = Half::of(table) else {
         bail!("{}: nothing in it says an AS or a country", file.display());
     };
     let date = date
-        .or(snapshot.built())
+        .or(found.snapshot.built())
         .or_else(|| changed(file))
         .unwrap_or_else(now);
-    let bytes = compact::encode(snapshot.table(), &about(file, date));
+    let bytes = compact::encode(table, &about(file, date, found.credits));
     let path = folder.join(half.file_name());
     let written = fs::create_dir_all(&folder).and_then(|()| replace(&path, &bytes));
     written.with_context(|| format!("cannot write {}", path.display()))?;
@@ -117,8 +115,8 @@ pub fn install(file: &Path, date: Option<Timestamp>) -> Result<Installed> {
         path,
         half,
         date,
-        ranges: snapshot.table().known_ranges(),
-        report,
+        ranges: table.known_ranges(),
+        note: found.note,
     })
 }
 
@@ -136,32 +134,55 @@ fn remove_files(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// A table of any kind, or a dump: told by what can be read. The error is that of the more likely.
-fn read_any(path: &Path) -> Result<(nearside_origin::Snapshot, Report)> {
-    let as_kind = |kind| {
-        read_file(&SourceFile {
-            kind,
-            path: path.to_owned(),
-            named_by: NamedBy::User,
-        })
-    };
-    as_kind(SourceKind::File).or_else(|error| match as_kind(SourceKind::Mrt) {
-        Ok((_, Report::Mrt(report))) if report.routes + report.updates == 0 => Err(error),
-        Ok(read) => Ok(read),
-        Err(_) => Err(error),
-    })
+/// What a file to be installed holds.
+struct Found {
+    snapshot: Snapshot,
+    credits: Vec<Credit>,
+    note: Option<String>,
 }
 
-fn about(file: &Path, date: Timestamp) -> About {
-    let name = file.file_name().unwrap_or(file.as_os_str());
-    About {
-        credits: vec![Credit {
+/// A table of any kind, or a dump: told by what can be read. The error is that of the more likely.
+fn read_any(path: &Path) -> Result<Found> {
+    let error = match read_table(SourceKind::File, path) {
+        Ok((snapshot, cleaned, credits)) => {
+            return Ok(Found {
+                snapshot,
+                credits,
+                note: left_out(&cleaned),
+            });
+        }
+        Err(error) => error,
+    };
+    let dump = Part {
+        kind: SourceKind::Mrt,
+        paths: vec![path.to_owned()],
+        named_by: NamedBy::User,
+    };
+    match read(&dump) {
+        Ok((snapshot, note)) if snapshot.table().known_ranges() != (0, 0) => Ok(Found {
+            snapshot,
+            credits: Vec::new(),
+            note,
+        }),
+        _ => Err(error),
+    }
+}
+
+/// The credits of the file are kept, with the date the user gave; licences ask for the former.
+fn about(file: &Path, date: Timestamp, mut credits: Vec<Credit>) -> About {
+    for credit in &mut credits {
+        credit.date = date;
+    }
+    if credits.is_empty() {
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        credits.push(Credit {
             name: name.to_string_lossy().into_owned(),
             licence: String::new(),
             attribution: "installed by the user".to_owned(),
             date,
-        }],
+        });
     }
+    About { credits }
 }
 
 /// Writes beside the old file and moves the new one over it.

@@ -1,12 +1,13 @@
 //! Who tells this process where addresses come from: the operator's files, the machine's GeoIP
 //! folders, the user's installed table and the one in the program, as one stack that follows its
-//! files when they change.
+//! files when they change, come and go.
 
 mod config;
 mod folders;
 mod installed;
 mod load;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,11 +19,10 @@ use nearside_origin::{Snapshot, SourceKind, Stack, Timestamp};
 use nearside_types::Origin;
 
 use crate::cli::OriginSourceArgs;
-use load::Stamp;
+use load::{Stamp, read};
 
 pub use config::{ListenConfig, NeighbourConfig, Sources};
 pub use installed::{Half, Installed, install, remove};
-pub use load::{Report, read_file};
 
 /// The calendar, asked by faces and shells; engines get it as an argument.
 pub fn now() -> Timestamp {
@@ -30,36 +30,42 @@ pub fn now() -> Timestamp {
     Timestamp::from_unix_seconds(since.map_or(0, |since| since.as_secs()))
 }
 
+/// A folder of the user's by the XDG rules: the variable if it is an absolute path, else the usual
+/// place below the home directory.
+fn folder_of(variable: &str, usual: &str) -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let named = set(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    named.or_else(|| Some(PathBuf::from(set("HOME")?).join(usual)))
+}
+
 /// The sources of this process.
 #[derive(Debug)]
 pub struct Origins {
+    sources: Sources,
+    embedded: Option<Snapshot>,
+    /// What was read, good or bad, so that only what changed is read again.
+    read: BTreeMap<Part, Entry>,
     stack: Stack,
-    files: Vec<Watched>,
     notes: Vec<String>,
     now: Timestamp,
 }
 
-/// A file in the stack, and how it looked when it was read.
-#[derive(Debug)]
-struct Watched {
-    file: SourceFile,
-    stamp: Option<Stamp>,
-}
-
-/// A file that speaks for origins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceFile {
+/// Files that together are one source: routing dumps with their updates are several, others one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
     /// How far it is trusted.
     pub kind: SourceKind,
     /// Where it is.
-    pub path: PathBuf,
+    pub paths: Vec<PathBuf>,
     /// Who named it.
     pub named_by: NamedBy,
 }
 
 /// Who named a file. What the user names must be right; what was merely found is passed over with a
 /// note when it is broken, or one bad file on a machine would stop every command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NamedBy {
     /// A flag or a configuration.
     User,
@@ -67,69 +73,104 @@ pub enum NamedBy {
     Chance,
 }
 
+/// What reading a part brought, and how its files looked then.
+#[derive(Debug, Clone)]
+struct Entry {
+    stamps: Vec<Option<Stamp>>,
+    /// The last good content.
+    snapshot: Option<Snapshot>,
+    note: Option<String>,
+}
+
 impl Origins {
     /// Opens the sources that flags, configuration and machine name.
     pub fn open(args: &OriginSourceArgs) -> Result<Self> {
-        Self::of(&Sources::resolve(args)?)
+        Self::of(Sources::resolve(args)?)
     }
 
-    /// Opens these sources.
-    pub fn of(sources: &Sources) -> Result<Self> {
+    /// Opens these sources. What the user named must be good.
+    pub fn of(sources: Sources) -> Result<Self> {
+        let embedded = sources.embedded.then(embedded).transpose()?;
         let mut origins = Self {
+            sources,
+            embedded,
+            read: BTreeMap::new(),
             stack: Stack::new(),
-            files: Vec::new(),
             notes: Vec::new(),
             now: now(),
         };
-        if sources.embedded {
-            origins.stack = origins.stack.with(embedded()?);
+        for part in origins.sources.named() {
+            let stamps = part.stamps();
+            let (snapshot, note) = read(&part)?;
+            let entry = Entry {
+                stamps,
+                snapshot: Some(snapshot),
+                note,
+            };
+            origins.read.insert(part, entry);
         }
-        for file in sources.files() {
-            origins.add(file)?;
-        }
+        origins.refresh();
         Ok(origins)
     }
 
-    fn add(&mut self, file: SourceFile) -> Result<()> {
-        let stamp = Stamp::of(&file.path);
-        match read_file(&file) {
-            Ok((snapshot, report)) => {
-                self.notes.extend(report.note(&file.path));
-                self.stack = std::mem::take(&mut self.stack).with(snapshot);
-                self.files.push(Watched { file, stamp });
-            }
-            Err(error) if file.named_by == NamedBy::Chance => {
-                self.notes.push(format!("passed over {error:#}"));
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
-
-    /// Reads again what has changed on disk. A file that became unreadable keeps its last good
-    /// content. Returns what there is to say.
+    /// Reads again what has changed on disk, takes up what has come and leaves what has gone. A
+    /// file of the user's that became unreadable keeps its last good content. Returns what there
+    /// is to say.
     pub fn refresh(&mut self) -> Vec<String> {
         self.now = now();
         let mut said = Vec::new();
-        for watched in &mut self.files {
-            let stamp = Stamp::of(&watched.file.path);
-            if stamp.is_none() || stamp == watched.stamp {
-                continue;
-            }
-            watched.stamp = stamp;
-            let path = watched.file.path.display();
-            match read_file(&watched.file) {
-                Ok((snapshot, report)) => {
-                    said.push(format!("{path} has changed: read again"));
-                    said.extend(report.note(&watched.file.path));
-                    self.stack = std::mem::take(&mut self.stack).with(snapshot);
+        let mut stack = self
+            .embedded
+            .iter()
+            .cloned()
+            .fold(Stack::new(), Stack::with);
+        self.notes.clear();
+        for alternatives in self.sources.parts() {
+            for part in alternatives {
+                let entry = self.entry(&part, &mut said);
+                self.notes.extend(entry.note);
+                if let Some(snapshot) = entry.snapshot {
+                    stack = stack.with(snapshot);
+                    break;
                 }
-                Err(error) => said.push(format!(
-                    "{path} has changed, but its last good content stays: {error:#}"
-                )),
             }
         }
+        self.stack = stack;
         said
+    }
+
+    /// A part as it is now: from memory when its files look as before.
+    fn entry(&mut self, part: &Part, said: &mut Vec<String>) -> Entry {
+        let before = self.read.get(part);
+        let stamps = part.stamps();
+        let gone = stamps.iter().any(Option::is_none);
+        if let Some(before) = before
+            && (before.stamps == stamps || gone)
+        {
+            return before.clone();
+        }
+        let last_good = before.and_then(|before| before.snapshot.clone());
+        if before.is_some() {
+            said.push(format!("{} has changed", part.label()));
+        }
+        let entry = match read(part) {
+            Ok((snapshot, note)) => Entry {
+                stamps,
+                snapshot: Some(snapshot),
+                note,
+            },
+            Err(error) => Entry {
+                stamps,
+                note: Some(match last_good {
+                    Some(_) => format!("the last good content stays in use: {error:#}"),
+                    None => format!("passed over: {error:#}"),
+                }),
+                snapshot: last_good,
+            },
+        };
+        said.extend(entry.note.clone().filter(|_| before.is_some()));
+        self.read.insert(part.clone(), entry.clone());
+        entry
     }
 
     /// The sources as one.
@@ -148,6 +189,30 @@ impl Origins {
 impl OriginLookup for Origins {
     fn origin(&self, ip: IpAddr) -> Origin {
         self.stack.lookup(ip, self.now).origin()
+    }
+
+    fn overriding(&self, ip: IpAddr) -> Origin {
+        let layers = self.stack.layers().iter();
+        layers
+            .take_while(|layer| layer.source() == SourceKind::Override)
+            .map(|layer| layer.lookup(ip.to_canonical(), self.now).origin())
+            .fold(Origin::default(), Origin::or)
+    }
+}
+
+impl Part {
+    /// What it is called in answers and messages.
+    pub(super) fn label(&self) -> String {
+        let names: Vec<String> = self
+            .paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        names.join(" + ")
+    }
+
+    fn stamps(&self) -> Vec<Option<Stamp>> {
+        self.paths.iter().map(|path| Stamp::of(path)).collect()
     }
 }
 

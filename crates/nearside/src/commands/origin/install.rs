@@ -1,25 +1,32 @@
 //! `nearside origin use FILE`: a newer table for this user.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use nearside_origin::Timestamp;
 
 use crate::cli::OriginUseArgs;
 use crate::exit::Exit;
-use crate::origins::{self, Report, install, remove};
+use crate::faces::is_closed_pipe;
+use crate::origins::{self, Installed, install, remove};
 
 pub(super) fn run(args: &OriginUseArgs) -> Result<Exit> {
     match &args.file {
         Some(file) => {
             let date = args.date.as_deref().map(parse_date).transpose()?;
             let installed = install(file, date)?;
-            if let Some(note) = installed.report.note(file) {
-                writeln!(io::stderr(), "{note}")?;
-            }
-            told(&installed)
+            said(told(&installed), Exit::Done)
         }
-        None => take_away(),
+        None => {
+            let removed = remove()?;
+            let exit = if removed.is_empty() {
+                Exit::Negative
+            } else {
+                Exit::Done
+            };
+            said(told_removed(&removed), exit)
+        }
     }
 }
 
@@ -29,7 +36,17 @@ fn parse_date(text: &str) -> Result<Timestamp> {
     date.with_context(|| format!("--date {text}: write a day of the past, as 2026-11-01"))
 }
 
-fn told(installed: &crate::origins::Installed) -> Result<Exit> {
+/// The work is done; a reader that went away changes nothing about that.
+fn said(written: io::Result<()>, exit: Exit) -> Result<Exit> {
+    match written {
+        Err(error) if !is_closed_pipe(&error) => {
+            Err(error).context("done, but standard output cannot be written")
+        }
+        _ => Ok(exit),
+    }
+}
+
+fn told(installed: &Installed) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let (v4, v6) = installed.ranges;
     writeln!(
@@ -39,22 +56,15 @@ fn told(installed: &crate::origins::Installed) -> Result<Exit> {
         installed.date,
         installed.path.display()
     )?;
-    if let Report::Table { cleaned, .. } = &installed.report {
-        let left_out = cleaned.reserved_asns + cleaned.unallocated_asns + cleaned.default_routes;
-        if left_out > 0 {
-            writeln!(
-                out,
-                "left out: {left_out} ranges whose AS is reserved or unallocated, or that cover everything"
-            )?;
-        }
+    match &installed.note {
+        Some(note) => writeln!(out, "{note}"),
+        None => Ok(()),
     }
-    Ok(Exit::Done)
 }
 
-fn take_away() -> Result<Exit> {
-    let removed = remove()?;
+fn told_removed(removed: &[PathBuf]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    for path in &removed {
+    for path in removed {
         writeln!(out, "removed {}", path.display())?;
     }
     if removed.is_empty() {
@@ -62,7 +72,6 @@ fn take_away() -> Result<Exit> {
             out,
             "no table is installed; the one in the program is in use"
         )?;
-        return Ok(Exit::Negative);
     }
-    Ok(Exit::Done)
+    Ok(())
 }

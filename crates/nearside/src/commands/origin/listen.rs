@@ -21,18 +21,21 @@ use crate::origins::{ListenConfig, Origins};
 
 pub(super) fn run(args: &OriginListenArgs) -> Result<Exit> {
     let config = ListenConfig::read(&args.config)?;
-    let origins = Origins::of(&config.sources)?;
+    let origins = Origins::of(config.sources.clone())?;
     for note in origins.notes() {
         writeln!(io::stderr(), "{note}")?;
     }
     let bgp = config.bgp()?;
     let neighbours = bgp.collector.neighbours.clone();
-    let listener = BgpListener::bind(bgp).map_err(blame)?;
+    let listener = BgpListener::bind(bgp)
+        .map_err(blame)
+        .with_context(|| args.config.display().to_string())?;
     let live = Arc::new(Live::new(&neighbours, origins));
     let stop = stop_on_interrupt()?;
     say_where(&listener)?;
     if let Some(addr) = config.http() {
         http::serve(addr, Arc::clone(&live), stop.clone())?;
+        writeln!(io::stderr(), "look-ups and metrics on http://{addr}")?;
     }
     let ticking = tick(Arc::clone(&live), stop.clone(), args.seconds);
     let ended = listener.run(

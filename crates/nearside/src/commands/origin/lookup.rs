@@ -1,6 +1,6 @@
 //! `nearside origin ADDR…|-`: addresses in, origins out, as they come.
 
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, Result};
@@ -27,38 +27,47 @@ pub(super) fn run(args: &OriginArgs) -> Result<Exit> {
     let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut answers = Answers::new(out, args.format.unwrap_or(usual));
     answers.make_room_for(&args.addresses);
-    let written = answers.start().and_then(|()| {
-        for text in &args.addresses {
-            if text == "-" {
-                answer_standard_input(&mut answers, &mut origins)?;
-            } else {
-                answers.answer("the command line", None, text, &origins)?;
-            }
-        }
-        answers.finish()
-    });
-    match written {
-        Err(error) if is_closed_pipe(&error) => Ok(Exit::Done),
-        Err(error) => Err(error).context("cannot write the result"),
+    match answer_all(args, &mut answers, &mut origins) {
+        Err(error) if is_closed_output(&error) => Ok(Exit::Done),
+        Err(error) => Err(error),
         Ok(()) => Ok(answers.judge()),
     }
 }
 
-/// Answers line by line. What was said so far is shown whenever the next line has not come yet, so
-/// that a slow writer gets its answers at once; files that change meanwhile are read again.
-fn answer_standard_input(
+fn answer_all(
+    args: &OriginArgs,
     answers: &mut Answers<impl Write>,
     origins: &mut Origins,
-) -> io::Result<()> {
+) -> Result<()> {
+    answers.start()?;
+    for text in &args.addresses {
+        if text == "-" {
+            answer_standard_input(answers, origins)?;
+        } else {
+            answers.answer("the command line", None, text, origins)?;
+        }
+    }
+    answers.finish().context("cannot write the result")
+}
+
+fn is_closed_output(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(is_closed_pipe)
+}
+
+/// No address is longer, with a port and what log files put behind it.
+const LONGEST_LINE: u64 = 64 * 1024;
+
+/// Answers line by line. What was said so far is shown whenever the next line has not come yet, so
+/// that a slow writer gets its answers at once; files that change meanwhile are read again.
+fn answer_standard_input(answers: &mut Answers<impl Write>, origins: &mut Origins) -> Result<()> {
     let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
     let mut line = Vec::new();
     for number in 1_u64.. {
         if input.buffer().is_empty() {
             answers.out.flush()?;
-            answers.refresh(origins)?;
+            answers.refresh(origins);
         }
-        line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
+        if !read_line(&mut input, &mut line).context("cannot read standard input")? {
             break;
         }
         let text = String::from_utf8_lossy(&line);
@@ -68,6 +77,16 @@ fn answer_standard_input(
         }
     }
     Ok(())
+}
+
+/// The next line, or its beginning if it is too long to be meant; tells whether there was one.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    input.by_ref().take(LONGEST_LINE).read_until(b'\n', line)?;
+    if line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n") {
+        input.skip_until(b'\n')?;
+    }
+    Ok(!line.is_empty())
 }
 
 /// Writes answers in one form.
@@ -97,8 +116,9 @@ impl<W: Write> Answers<W> {
 
     /// IPv6 addresses are long, but rare: the table is as wide as what is known to come.
     fn make_room_for(&mut self, addresses: &[String]) {
-        let longest = addresses.iter().map(String::len).max().unwrap_or(0);
-        self.width = self.width.max(longest);
+        let length = |text: &String| Some(parse_address(text)?.to_canonical().to_string().len());
+        let longest = addresses.iter().filter_map(length).max();
+        self.width = self.width.max(longest.unwrap_or(0));
     }
 
     fn start(&mut self) -> io::Result<()> {
@@ -125,7 +145,8 @@ impl<W: Write> Answers<W> {
         origins: &Origins,
     ) -> io::Result<()> {
         let Some(addr) = parse_address(text) else {
-            return self.refuse(place, line, text);
+            self.refuse(place, line, text);
+            return Ok(());
         };
         let row = OriginRow::of(addr, origins.stack(), self.now);
         self.known += u64::from(row.is_known());
@@ -150,10 +171,10 @@ impl<W: Write> Answers<W> {
         }
     }
 
-    fn refuse(&mut self, place: &str, line: Option<u64>, text: &str) -> io::Result<()> {
+    fn refuse(&mut self, place: &str, line: Option<u64>, text: &str) {
         self.refused += 1;
         if self.refused > TOLD_ONE_BY_ONE {
-            return Ok(());
+            return;
         }
         let place = match line {
             Some(line) => format!("{place}, line {line}"),
@@ -161,22 +182,23 @@ impl<W: Write> Answers<W> {
         };
         // Shortened and escaped: it may be anything.
         let shown: String = text.chars().take(60).collect();
-        writeln!(
+        // Who cannot be told still gets the answers.
+        let _ = writeln!(
             io::stderr(),
             "nearside: {place}: {shown:?} is not an address (write 192.0.2.1 or 2001:db8::1; names are not looked up)"
-        )
+        );
     }
 
-    fn refresh(&mut self, origins: &mut Origins) -> io::Result<()> {
+    /// Once a second at most.
+    fn refresh(&mut self, origins: &mut Origins) {
         let now = origins::now();
         if now == self.now {
-            return Ok(());
+            return;
         }
         self.now = now;
         for said in origins.refresh() {
-            writeln!(io::stderr(), "{said}")?;
+            let _ = writeln!(io::stderr(), "{said}");
         }
-        Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -186,7 +208,7 @@ impl<W: Write> Answers<W> {
         }
         let untold = self.refused.saturating_sub(TOLD_ONE_BY_ONE);
         if untold > 0 {
-            writeln!(io::stderr(), "nearside: {untold} more lines like that")?;
+            let _ = writeln!(io::stderr(), "nearside: {untold} more lines like that");
         }
         self.out.flush()
     }
@@ -201,7 +223,7 @@ impl<W: Write> Answers<W> {
 }
 
 /// The first word of a line, with or without a port: lists of servers can be piped in as they are.
-fn parse_address(text: &str) -> Option<IpAddr> {
+pub(super) fn parse_address(text: &str) -> Option<IpAddr> {
     let word = text.split_ascii_whitespace().next()?;
     let bare = |word: &str| word.parse::<IpAddr>().ok();
     let in_brackets = || bare(word.strip_prefix('[')?.strip_suffix(']')?);

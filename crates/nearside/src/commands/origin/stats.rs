@@ -17,7 +17,8 @@ use crate::origins::{self, Origins};
 pub(super) struct Stats {
     sources: Vec<SourceStats>,
     notes: Vec<String>,
-    attribution: &'static str,
+    /// What licences ask to be said of the sources in use.
+    attribution: Option<&'static str>,
 }
 
 /// One source.
@@ -59,7 +60,10 @@ impl Stats {
                 .map(|layer| SourceStats::of(layer, now))
                 .collect(),
             notes,
-            attribution: nearside_origin_data::ATTRIBUTION,
+            attribution: layers
+                .iter()
+                .any(|layer| layer.source() == SourceKind::Embedded)
+                .then_some(nearside_origin_data::ATTRIBUTION),
         }
     }
 
@@ -83,7 +87,10 @@ impl Stats {
         for note in &self.notes {
             writeln!(out, "{note}")?;
         }
-        writeln!(out, "{}", self.attribution)
+        match self.attribution {
+            Some(words) => writeln!(out, "{words}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The HTTP side: look-ups in the live table, its state, and metrics for Prometheus.
 
 use std::fmt::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -15,16 +15,20 @@ use axum::{Json, Router};
 use nearside_net::Stop;
 use serde_json::json;
 
+use super::super::lookup::parse_address;
 use super::super::row::OriginRow;
 use super::super::stats::Stats;
-use super::live::Live;
+use super::live::{Live, NeighbourState};
 use crate::exit::WorldFailure;
 use crate::origins;
 
 /// Answers on `addr` from a thread of its own until `stop`.
 pub(super) fn serve(addr: SocketAddr, live: Arc<Live>, stop: Stop) -> Result<()> {
-    let taken =
-        |error: std::io::Error| WorldFailure(format!("cannot serve HTTP on {addr}: {error}"));
+    let taken = |error: std::io::Error| {
+        WorldFailure(format!(
+            "cannot serve HTTP on {addr}: {error} (http = \"IP:PORT\" in [bgp] chooses another, \"off\" none)"
+        ))
+    };
     let listener = std::net::TcpListener::bind(addr).map_err(taken)?;
     listener.set_nonblocking(true).map_err(taken)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -61,7 +65,7 @@ fn router(live: Arc<Live>) -> Router {
 
 /// One address, as a line of `nearside origin --format ndjson`.
 async fn origin(State(live): State<Arc<Live>>, Path(addr): Path<String>) -> Response {
-    let Ok(addr) = addr.parse::<IpAddr>() else {
+    let Some(addr) = parse_address(&addr) else {
         let error = json!({ "error": "not an address: write /origin/192.0.2.1" });
         return (StatusCode::BAD_REQUEST, Json(error)).into_response();
     };
@@ -101,99 +105,129 @@ async fn metrics(State(live): State<Arc<Live>>) -> Response {
 
 fn exposition(live: &Live) -> String {
     let state = live.state();
+    let mut text = String::new();
     let (v4, v6) = state
         .live()
         .map_or((0, 0), |live| live.table().known_ranges());
+    let ranges = [
+        ("family=\"ipv4\"", v4 as u64),
+        ("family=\"ipv6\"", v6 as u64),
+    ];
+    metric(
+        &mut text,
+        "ranges",
+        "gauge",
+        "Ranges of the live table.",
+        ranges,
+    );
     let memory = state.live().map_or(0, |live| live.table().heap_bytes());
-    let age = state.live().and_then(|live| live.age(origins::now()));
-    let age = age.filter(|_| !state.is_up()).unwrap_or_default();
-    let mut text = String::new();
-    metric(&mut text, "ranges", "gauge", "Ranges of the live table.");
-    sample(&mut text, "ranges{family=\"ipv4\"}", v4 as u64);
-    sample(&mut text, "ranges{family=\"ipv6\"}", v6 as u64);
+    let age = state.feed_age().map(|age| age.as_secs());
     for (name, kind, help, value) in [
         (
             "table_bytes",
             "gauge",
             "Memory of the live table.",
-            memory as u64,
+            Some(memory as u64),
+        ),
+        (
+            "multi_origin",
+            "gauge",
+            "Prefixes with several origins.",
+            Some(state.multi_origin as u64),
         ),
         (
             "feed_age_seconds",
             "gauge",
-            "Time since a neighbour was connected.",
-            age.as_secs(),
+            "Time without any neighbour.",
+            age,
         ),
         (
             "publications_total",
             "counter",
             "Live tables published.",
-            state.publications,
+            Some(state.publications),
         ),
         (
             "refused_total",
             "counter",
             "Connections turned away.",
-            state.refused,
+            Some(state.refused),
         ),
         (
             "lookups_total",
             "counter",
             "Look-ups answered over HTTP.",
-            state.lookups,
+            Some(state.lookups),
+        ),
+        (
+            "notes",
+            "gauge",
+            "Warnings about sources, see /stats.",
+            Some(state.notes().len() as u64),
         ),
     ] {
-        metric(&mut text, name, kind, help);
-        sample(&mut text, name, value);
+        metric(&mut text, name, kind, help, value.map(|value| ("", value)));
     }
-    metric(
-        &mut text,
-        "neighbour_up",
-        "gauge",
-        "Whether a session is up.",
-    );
-    for entry in &state.neighbours {
-        let name = format!("neighbour_up{{neighbour=\"{}\"}}", entry.addr);
-        sample(&mut text, &name, entry.up.into());
-    }
-    metric(
-        &mut text,
-        "neighbour_prefixes",
-        "gauge",
-        "Prefixes at the last end of load.",
-    );
-    for entry in &state.neighbours {
-        let name = format!("neighbour_prefixes{{neighbour=\"{}\"}}", entry.addr);
-        sample(&mut text, &name, entry.prefixes as u64);
-    }
-    metric(
-        &mut text,
-        "neighbour_sessions_total",
-        "counter",
-        "Sessions established.",
-    );
-    for entry in &state.neighbours {
-        let name = format!("neighbour_sessions_total{{neighbour=\"{}\"}}", entry.addr);
-        sample(&mut text, &name, entry.sessions);
-    }
-    metric(
-        &mut text,
-        "neighbour_malformed_total",
-        "counter",
-        "Broken announcements.",
-    );
-    for entry in &state.neighbours {
-        let name = format!("neighbour_malformed_total{{neighbour=\"{}\"}}", entry.addr);
-        sample(&mut text, &name, entry.malformed);
+    for (name, kind, help, value) in NEIGHBOUR_METRICS {
+        let label = |entry: &NeighbourState| format!("neighbour=\"{}\"", entry.addr);
+        let samples = state
+            .neighbours
+            .iter()
+            .map(|entry| (label(entry), value(entry)));
+        metric(&mut text, name, kind, help, samples);
     }
     text
 }
 
-fn metric(text: &mut String, name: &str, kind: &str, help: &str) {
+/// Name, kind, help and value of what is told of each neighbour.
+type NeighbourMetric = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&NeighbourState) -> u64,
+);
+
+const NEIGHBOUR_METRICS: [NeighbourMetric; 4] = [
+    (
+        "neighbour_up",
+        "gauge",
+        "Whether a session is up.",
+        |entry| entry.up.into(),
+    ),
+    (
+        "neighbour_prefixes",
+        "gauge",
+        "Prefixes at the last end of load.",
+        |entry| entry.prefixes as u64,
+    ),
+    (
+        "neighbour_sessions_total",
+        "counter",
+        "Sessions established.",
+        |entry| entry.sessions,
+    ),
+    (
+        "neighbour_malformed_total",
+        "counter",
+        "Broken announcements.",
+        |entry| entry.malformed,
+    ),
+];
+
+/// One metric with its samples: labels, which may be empty, and values.
+fn metric<L: AsRef<str>>(
+    text: &mut String,
+    name: &str,
+    kind: &str,
+    help: &str,
+    samples: impl IntoIterator<Item = (L, u64)>,
+) {
     let _ = writeln!(text, "# HELP nearside_origin_{name} {help}");
     let _ = writeln!(text, "# TYPE nearside_origin_{name} {kind}");
-}
-
-fn sample(text: &mut String, name: &str, value: u64) {
-    let _ = writeln!(text, "nearside_origin_{name} {value}");
+    for (labels, value) in samples {
+        let _ = match labels.as_ref() {
+            "" => writeln!(text, "nearside_origin_{name} {value}"),
+            labels => writeln!(text, "nearside_origin_{name}{{{labels}}} {value}"),
+        };
+    }
 }

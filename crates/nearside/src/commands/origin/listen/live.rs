@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use nearside_net::BgpObserver;
 use nearside_origin::bgp::{Neighbour, PeerEvent, Refusal, Rib};
-use nearside_origin::{Snapshot, SourceKind, Stack};
+use nearside_origin::{Snapshot, SourceKind, Stack, Timestamp};
 
 use crate::origins::{self, Origins};
 
@@ -19,13 +20,21 @@ const MESSAGES: usize = 100;
 
 /// The state of the feed.
 pub(super) struct Live {
+    /// Behind a lock of its own, which the ticker alone holds while it reads files.
+    origins: Mutex<Origins>,
     state: Mutex<State>,
 }
 
-/// What is behind the lock; nobody holds it for longer than a copy of a few pointers or a file.
+/// What is behind the lock; nobody holds it for longer than it takes to copy a few pointers.
 pub(super) struct State {
-    origins: Origins,
+    /// What fills the gaps of the feed, and what there is to say about it.
+    base: Stack,
+    notes: Vec<String>,
     live: Option<Snapshot>,
+    /// When a neighbour was last connected.
+    last_up: Option<Timestamp>,
+    /// Prefixes for which several origins are announced.
+    pub(super) multi_origin: usize,
     pub(super) neighbours: Vec<NeighbourState>,
     pub(super) publications: u64,
     pub(super) refused: u64,
@@ -55,14 +64,18 @@ impl Live {
         };
         Self {
             state: Mutex::new(State {
-                origins,
+                base: origins.stack().clone(),
+                notes: origins.notes(),
                 live: None,
+                last_up: None,
+                multi_origin: 0,
                 neighbours: neighbours.iter().map(neighbour).collect(),
                 publications: 0,
                 refused: 0,
                 lookups: 0,
                 messages: VecDeque::new(),
             }),
+            origins: Mutex::new(origins),
         }
     }
 
@@ -71,17 +84,28 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads changed files again.
+    /// Reads changed files again, and notes that a neighbour is still there.
     pub(super) fn refresh(&self) {
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = origins.refresh();
         let mut state = self.state();
-        for said in state.origins.refresh() {
-            state.say(said);
+        state.base = origins.stack().clone();
+        state.notes = origins.notes();
+        if state.is_up() {
+            state.last_up = Some(origins::now());
+        }
+        for words in said {
+            state.say(words);
         }
     }
 
-    fn publish(&self, table: Option<Snapshot>) {
+    fn publish(&self, table: Option<Snapshot>, multi_origin: usize) {
         let mut state = self.state();
         state.publications += 1;
+        state.multi_origin = multi_origin;
+        if table.is_none() && state.live.is_some() {
+            state.say("the live table is empty: its routes were withdrawn or too old".to_owned());
+        }
         state.live = table;
     }
 
@@ -92,6 +116,7 @@ impl Live {
         let Some(entry) = known.find(|entry| entry.addr == addr) else {
             return;
         };
+        let mut last_up = None;
         let words = match event {
             PeerEvent::Established(_) => {
                 entry.up = true;
@@ -108,9 +133,11 @@ impl Live {
             }
             PeerEvent::Closed(reason) => {
                 entry.up = false;
+                last_up = Some(origins::now());
                 format!("session over: {reason}; its routes stay for now")
             }
         };
+        state.last_up = last_up.or(state.last_up);
         state.say(format!("{addr}: {words}"));
     }
 
@@ -125,7 +152,7 @@ impl State {
     /// All sources as one. The live table is as old as the last word of a neighbour: now, as long
     /// as one is connected.
     pub(super) fn stack(&self) -> Stack {
-        let stack = self.origins.stack().clone();
+        let stack = self.base.clone();
         match &self.live {
             Some(live) if self.is_up() => stack.with(live.clone().with_date(origins::now())),
             Some(live) => stack.with(live.clone()),
@@ -143,7 +170,15 @@ impl State {
     }
 
     pub(super) fn notes(&self) -> Vec<String> {
-        self.origins.notes()
+        self.notes.clone()
+    }
+
+    /// How long no neighbour has been connected; `None` if there never was one.
+    pub(super) fn feed_age(&self) -> Option<Duration> {
+        if self.is_up() {
+            return Some(Duration::ZERO);
+        }
+        self.last_up.map(|last| last.age_at(origins::now()))
     }
 
     /// What happened since the last call.
@@ -165,10 +200,11 @@ pub(super) struct Feed(pub(super) std::sync::Arc<Live>);
 impl BgpObserver for Feed {
     fn publish(&mut self, rib: &Rib) {
         // Built outside the lock: it takes a tenth of a second for a full table.
-        let table = rib.to_table().0;
+        let (table, cleaned) = rib.to_table();
         let known = table.known_ranges() != (0, 0);
         let snapshot = Snapshot::new(SourceKind::Bgp, LABEL, table).with_date(origins::now());
-        self.0.publish(known.then_some(snapshot));
+        self.0
+            .publish(known.then_some(snapshot), cleaned.multi_origin);
     }
 
     fn event(&mut self, neighbour: Neighbour, event: &PeerEvent) {

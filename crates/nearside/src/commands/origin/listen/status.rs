@@ -32,6 +32,7 @@ impl Line {
             let _ = writeln!(err, "{clear}{message}");
         }
         if self.on_terminal {
+            let state: String = state.chars().take(width()).collect();
             let _ = write!(err, "\r\x1b[K{state}");
             let _ = err.flush();
             self.drawn = true;
@@ -45,6 +46,12 @@ impl Line {
             self.drawn = false;
         }
     }
+}
+
+/// Columns a line may fill: one that wraps could not be redrawn in place.
+fn width() -> usize {
+    let size = terminal_size::terminal_size_of(io::stderr());
+    size.map_or(79, |(width, _)| usize::from(width.0).saturating_sub(1))
 }
 
 fn words(state: &State) -> String {
