@@ -224,10 +224,10 @@ fn mrt_record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
     [&seconds[..], &kind, &subtype, &length, body].concat()
 }
 
-/// ORIGIN and an AS_PATH of one AS, in four octets.
+/// ORIGIN, an AS_PATH of one AS in four octets, and NEXT_HOP.
 fn attributes(asn: u32) -> Vec<u8> {
     let path = [&[0x40, 2, 6, 2, 1][..], &asn.to_be_bytes()].concat();
-    [&[0x40, 1, 1, 0][..], &path].concat()
+    [&[0x40, 1, 1, 0][..], &path, &[0x40, 3, 4, 10, 0, 0, 1]].concat()
 }
 
 /// A table in which 10.0.0.1 in AS 65000 announces 9.9.9.0/24 from AS 3356.

@@ -171,8 +171,13 @@ fn configurations_that_cannot_work_are_refused_with_a_next_step() {
     for (text, words) in [
         (String::new(), "no BGP neighbour"),
         (
-            format!("[bgp]\nhold_time_s = 2\n{neighbour}"),
-            "hold time of 2 s",
+            format!("[bgp]\nhold_time_s = 90\n{neighbour}"),
+            "240 or more",
+        ),
+        (format!("[bgp]\nstale_s = 0\n{neighbour}"), "bgp.stale_s"),
+        (
+            format!("{neighbour}password_file = \"gone\"\n"),
+            "cannot read",
         ),
         (
             format!("[bgp]\nhttp = \"here\"\n{neighbour}"),

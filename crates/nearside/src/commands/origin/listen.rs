@@ -45,6 +45,7 @@ pub(super) fn run(args: &OriginListenArgs) -> Result<Exit> {
     );
     stop.stop();
     let timed_out = ticking.join().unwrap_or(false);
+    status::last_words(&live);
     ended.map_err(blame)?;
     Ok(if timed_out {
         Exit::Done

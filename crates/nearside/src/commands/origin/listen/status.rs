@@ -48,6 +48,13 @@ impl Line {
     }
 }
 
+/// What happened since the line was last drawn, when it will not be drawn again.
+pub(super) fn last_words(live: &Live) {
+    for message in live.state().take_messages() {
+        let _ = writeln!(io::stderr(), "{message}");
+    }
+}
+
 /// Columns a line may fill: one that wraps could not be redrawn in place.
 fn width() -> usize {
     let size = terminal_size::terminal_size_of(io::stderr());
