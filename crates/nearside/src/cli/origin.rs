@@ -131,7 +131,7 @@ pub struct OriginSourceArgs {
     /// A table of AS numbers, countries or both (MMDB, TSV, CSV, compact); may be repeated
     #[arg(long, value_name = "FILE")]
     pub asn_db: Vec<PathBuf>,
-    /// More sources, from the [sources] of a TOML file
+    /// More sources, from the section `sources` of a TOML file
     /// [default: nearside/origin.toml in the user's configuration directory, if it is there]
     #[arg(long, value_name = "FILE")]
     pub origin_config: Option<PathBuf>,
