@@ -110,7 +110,6 @@ fn settings_that_cannot_work_are_refused() {
 #[test]
 fn publishes_at_once_and_then_at_most_once_a_second() {
     let mut collector = connected(config(), &full_open());
-    collector.handle_bytes(at(0), FIRST, &markers());
     collector.handle_bytes(at(1), FIRST, &announce(&["8.0.0.0/8"], &[1]));
     assert_eq!(look(&mut collector).published, 1);
     for second_octet in 0..50 {
@@ -126,11 +125,15 @@ fn publishes_at_once_and_then_at_most_once_a_second() {
 }
 
 #[test]
-fn a_first_table_is_published_rarely_while_it_comes_and_soon_when_it_is_there() {
+fn a_large_first_table_is_published_rarely_while_it_comes_and_soon_when_it_is_there() {
     let mut collector = connected(config(), &full_open());
     collector.handle_bytes(at(1), FIRST, &announce(&["8.0.0.0/8"], &[1]));
     assert_eq!(look(&mut collector).published, 1);
-    collector.handle_bytes(at(2), FIRST, &announce(&["9.0.0.0/8"], &[1]));
+    for number in 0..11_000 {
+        let prefix = format!("9.{}.{}.0/24", number / 256, number % 256);
+        collector.handle_bytes(at(1), FIRST, &announce(&[&prefix], &[1]));
+    }
+    collector.handle_timeout(at(2));
     let seen = look(&mut collector);
     assert_eq!((seen.published, seen.wait), (0, Some(at(6))));
     collector.handle_bytes(at(3), FIRST, &markers());

@@ -37,8 +37,8 @@ pub struct CollectorConfig {
     pub neighbours: Vec<Neighbour>,
     /// What is kept of their routes.
     pub rib: RibConfig,
-    /// Least time between two publications; five times as much while a neighbour announces its first
-    /// table. Default one second: a full table takes a tenth of a second to turn into ranges.
+    /// Least time between two publications; five times as much while a neighbour's first table pours
+    /// in. Default one second: a full table takes a tenth of a second to turn into ranges.
     pub publish_interval: Duration,
 }
 
@@ -177,9 +177,9 @@ struct Peer {
 /// GoBGP without graceful restart sends no End-of-RIB, and its full table comes without pauses.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// A first table comes within seconds to minutes. What is published before its end is better than
-/// nothing, and old before long.
-const LOADING_PATIENCE: u32 = 5;
+/// A first table with more changes than this since the last publication is a large one. It comes
+/// within seconds to minutes, and what is published before its end is old before long.
+const FLOOD: u64 = 10_000;
 
 impl Peer {
     /// Moves the moment of quiet behind the update that just came. It is the first update that sets
@@ -381,11 +381,12 @@ impl Collector {
 
     /// When the table may be published; `None` while nothing has changed.
     fn publication_due(&self) -> Option<Moment> {
+        let changes = self.rib.version() - self.published;
         let is_loading = self.peers.iter().any(|peer| !peer.loading.is_empty());
-        let patience = if is_loading { LOADING_PATIENCE } else { 1 };
+        let patience = if is_loading && changes > FLOOD { 5 } else { 1 };
         let interval = self.config.publish_interval * patience;
         let due = self.published_at.map_or(Moment::EPOCH, |at| at + interval);
-        (self.rib.version() != self.published).then_some(due)
+        (changes > 0).then_some(due)
     }
 
     fn next_moment(&self) -> Option<Moment> {
