@@ -3,16 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod bgp_support;
+#[cfg(target_os = "linux")]
+mod protection;
+mod support;
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::process::Command;
 use std::time::Duration;
 
-use bgp_support::*;
 use nearside_origin::bgp::{Rib, RibConfig};
 use nearside_origin::mrt::{self, MrtEnd};
+use support::*;
 
 const BASE: [(&str, u32); 3] = [
     ("8.8.8.0/24", 15_169),

@@ -1,20 +1,16 @@
 //! Neighbours that must prove who they are: BIRD signs its connection (TCP-MD5), or sends with the
 //! highest TTL.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![cfg(target_os = "linux")]
-
-mod bgp_support;
-
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU8;
 use std::path::Path;
 use std::time::Duration;
 
-use bgp_support::*;
 use nearside_net::{BgpConfig, BgpListenError, BgpListener, Md5Key, Protection};
 use nearside_origin::bgp::{CollectorConfig, Neighbour};
 use nearside_types::Asn;
+
+use super::support::*;
 
 /// Long enough for BIRD to try several times: it does so every second.
 const PATIENCE: Duration = Duration::from_millis(3_500);
