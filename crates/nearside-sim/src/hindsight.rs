@@ -5,7 +5,7 @@
 use nearside_discover::planner::{AutoStop, StopRule};
 use nearside_types::{Moment, Rtt};
 
-use crate::record::{Phase, Probe, RunRecord};
+use crate::record::{Phase, RunRecord, Timing};
 use crate::scene::Scene;
 
 /// A stop that a client might have used.
@@ -68,8 +68,9 @@ pub(crate) fn cuts(record: &RunRecord, scene: &Scene<'_>, stops: &[Stop]) -> Vec
 struct Wanted {
     below: Rtt,
     count: usize,
-    /// When those that answered were asked, in ascending order.
-    asked: Vec<Moment>,
+    /// When those that answered were chosen, in ascending order: what was chosen before a stop is
+    /// still asked after it.
+    chosen: Vec<Moment>,
 }
 
 impl Wanted {
@@ -77,22 +78,22 @@ impl Wanted {
         let is_wanted = |server: usize| scene.rtt(server).is_some_and(|rtt| rtt < below);
         let answered = record.probes.iter().filter(|probe| probe.rtt.is_some());
         let found = answered.filter(|probe| is_wanted(probe.server.index()));
-        let mut asked: Vec<Moment> = found.map(Probe::at).collect();
-        asked.sort_unstable();
+        let mut chosen: Vec<Moment> = found.map(|probe| probe.chosen).collect();
+        chosen.sort_unstable();
         let servers = 0..scene.population.servers.len();
         Self {
             below,
             count: servers.filter(|&server| is_wanted(server)).count(),
-            asked,
+            chosen,
         }
     }
 
     /// What is found of them when a run ends there; at its own end without one.
     fn cut(&self, record: &RunRecord, end: Option<End>) -> Cut {
-        let found = |end: End| self.asked.partition_point(|&asked| asked <= end.at);
+        let found = |end: End| self.chosen.partition_point(|&chosen| chosen <= end.at);
         Cut {
             probes: end.map_or(record.summary.probed, |end| end.probed),
-            found: end.map_or(self.asked.len(), found),
+            found: end.map_or(self.chosen.len(), found),
             playable: self.count,
         }
     }
@@ -113,7 +114,10 @@ fn ends(record: &RunRecord, stops: &[Stop]) -> Vec<Option<End>> {
     };
     // Waits for nothing, so that it tells its bottom whenever the rule has no other objection.
     let mut watch = AutoStop::new(first.rule, Rtt::default());
-    let ordered = record.probes.iter().filter(|p| p.phase == Phase::Ordered);
+    let ordered = record
+        .probes
+        .iter()
+        .filter(|probe| probe.phase == Phase::Ordered && probe.timing == Timing::InTime);
     for probe in ordered {
         let Some(rtt) = probe.rtt else { continue };
         watch.push(rtt);

@@ -20,6 +20,8 @@ pub struct RunRecord {
 pub struct Probe {
     /// Its place in the population.
     pub server: ServerId,
+    /// When it was chosen; the first try may come later, where many servers share an address.
+    pub chosen: Moment,
     /// When its outcome became known: the reply, or the last try given up.
     pub settled: Moment,
     /// What was measured; `None` if it stayed silent.

@@ -112,6 +112,7 @@ impl Recorder {
         let phase = self.phase(prober);
         self.probes.push(Probe {
             server,
+            chosen: prober.chosen(server).unwrap_or(now),
             settled: now,
             rtt,
             timing,

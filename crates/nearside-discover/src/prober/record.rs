@@ -34,6 +34,8 @@ pub(crate) struct Record {
     pub(crate) tries: [Try; MAX_TRIES],
     /// Tries sent so far.
     pub(crate) tries_sent: usize,
+    /// When the planner asked for it; the first try may wait for its turn at a busy address.
+    pub(crate) chosen: Option<Moment>,
     pub(crate) stretch: StretchId,
     pub(crate) recent: RecentSends,
     /// The last challenge the server gave: the next try starts with it and saves a round trip.
@@ -49,6 +51,7 @@ impl Record {
             state: State::Unprobed,
             tries: [Try::default(); MAX_TRIES],
             tries_sent: 0,
+            chosen: None,
             stretch: 0,
             recent: RecentSends::default(),
             challenge: None,

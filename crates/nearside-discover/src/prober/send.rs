@@ -101,6 +101,7 @@ impl Prober {
             let (server, phase) = self.choose()?;
             let record = &mut self.records[server.index()];
             record.state = State::Pending;
+            record.chosen = Some(self.now);
             record.stretch = self.rounds.add(phase);
             if phase == FAVOURITE_PHASE && self.favourites.is_empty() {
                 // The last favourite: nobody else will let its rounds go on.

@@ -28,6 +28,11 @@ impl Prober {
         self.records[server.index()].listed
     }
 
+    /// When a server was chosen to be probed; `None` if it was not.
+    pub fn chosen(&self, server: ServerId) -> Option<Moment> {
+        self.records[server.index()].chosen
+    }
+
     /// A server's row, whatever its state.
     pub fn row(&self, server: ServerId) -> Row {
         let record = &self.records[server.index()];
