@@ -129,7 +129,7 @@ fn every_claim_has_a_verdict_and_two_seeds_prove_no_difference() {
         if claim.contains("order servers better") {
             assert_eq!(verdict, "undecided", "{because}");
         }
-        if claim.contains("Never more probes") {
+        if claim.contains("Never more traffic") {
             assert_eq!(verdict, "holds", "{because}");
         }
     }

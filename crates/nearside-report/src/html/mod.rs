@@ -41,6 +41,9 @@ fn style() -> String {
     )
 }
 
+/// The anchor of everything below the table of contents.
+const RESULTS: &str = "results";
+
 /// A chapter and the anchors of itself and of its reports.
 struct Entry<'a> {
     chapter: &'a Chapter,
@@ -50,6 +53,7 @@ struct Entry<'a> {
 
 fn entries(page: &Page) -> Vec<Entry<'_>> {
     let mut names = Names::default();
+    let _reserved = names.take(RESULTS);
     let entry = |chapter| Entry::new(chapter, &mut names);
     page.chapters.iter().map(entry).collect()
 }
@@ -72,10 +76,10 @@ fn body(page: &Page, entries: &[Entry<'_>]) -> Element {
         .child(Element::of_text("h1", &page.title))
         .children(contents(&page.lead, &[], ""));
     let chapters = entries.iter().map(|entry| chapter(entry, page.data));
-    let main = Element::new("main").with("id", "results");
+    let main = Element::new("main").with("id", RESULTS);
     let footer = words::with_code("footer", &page.footer);
     Element::new("body")
-        .child(skip.class("skip").with("href", "#results"))
+        .child(skip.class("skip").with("href", format_args!("#{RESULTS}")))
         .child(table_of_contents(entries))
         .child(
             Element::new("div")

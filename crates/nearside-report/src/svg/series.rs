@@ -24,20 +24,18 @@ pub(super) struct Look {
 /// do, and look alike.
 pub(super) fn looks(layers: &[Layer]) -> Vec<Option<Look>> {
     let (mut all, mut lines) = (Vec::new(), Vec::new());
-    let look = |layer| Look {
-        colour: place_of(layer, &mut all),
-        // Dots have no dashes, and the first line beside them need not have any either.
-        dash: if is_line(layer) {
-            place_of(layer, &mut lines)
-        } else {
-            0
-        },
-    };
-    let mut look = look;
-    let drawn = layers
-        .iter()
-        .map(|layer: &Layer| (!is_rule(layer)).then(|| look(layer)));
-    drawn.collect()
+    let mut looks = Vec::with_capacity(layers.len());
+    for layer in layers {
+        looks.push((!is_rule(layer)).then(|| Look {
+            colour: place_of(layer, &mut all),
+            // Dots have no dashes, and the first line beside them need not have any either.
+            dash: match is_line(layer) {
+                true => place_of(layer, &mut lines),
+                false => 0,
+            },
+        }));
+    }
+    looks
 }
 
 /// The place of a layer's label among those seen before; a layer without label is always new.
