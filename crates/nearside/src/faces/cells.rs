@@ -1,9 +1,9 @@
 //! What each cell of a table says of a server.
 
+use nearside_discover::filter::humans;
 use nearside_discover::snapshot::Row;
 use nearside_types::Asn;
 
-use super::filter::humans;
 use super::text;
 
 /// What stands where a value is not known.

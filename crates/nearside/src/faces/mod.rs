@@ -5,7 +5,6 @@
 mod cells;
 mod colour;
 mod csv;
-mod filter;
 #[cfg(test)]
 mod fixtures;
 mod format;
@@ -14,7 +13,6 @@ mod live;
 mod ndjson;
 mod numbers;
 mod page;
-mod pattern;
 mod rate;
 mod screen;
 mod selection;
@@ -32,10 +30,9 @@ use nearside_discover::snapshot::{Progress, Row, Snapshot};
 use nearside_types::Rtt;
 
 pub use colour::Colours;
-pub use filter::Filters;
 pub use format::{Format, UnknownFormat};
 pub use live::render as render_live;
-pub use pattern::{ParsePatternError, Pattern};
+pub use nearside_discover::filter::{Filters, ParsePatternError, Pattern};
 pub use selection::{Favourites, Selection};
 pub use sort::{SortKey, UnknownSortKey};
 pub use table::{Style, lines as table_lines, notes as table_notes};

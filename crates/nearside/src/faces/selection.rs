@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
+use nearside_discover::filter::Filters;
 use nearside_discover::snapshot::{Row, Snapshot};
 use nearside_types::ServerAddr;
 
-use super::filter::Filters;
 use super::sort::SortKey;
 use super::words::Shown;
 

@@ -2,10 +2,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use nearside_discover::filter::humans;
 use nearside_discover::snapshot::Row;
 use thiserror::Error;
-
-use super::filter::humans;
 
 /// What rows are ordered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,13 +1,21 @@
-use nearside_discover::snapshot::Row;
-use nearside_types::{Asn, Country, Rtt};
+//! Which servers the user wants. Faces show what matches, and a planner that looks for the best
+//! looks for the best of those.
 
-use super::pattern::Pattern;
+mod pattern;
+
+use nearside_types::{Asn, Country, Rtt};
+use serde::{Deserialize, Serialize};
+
+pub use pattern::{ParsePatternError, Pattern};
+
+use crate::snapshot::Row;
 
 /// Which servers are wanted; the default wants all of them.
 ///
 /// A server matches when every filter that is set matches. A value that is not known matches no
 /// filter that needs it: who asks for German servers does not want perhaps-German ones.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Filters {
     /// A place is free. Bots take places too.
     pub not_full: bool,
@@ -39,6 +47,11 @@ impl Filters {
             && self.max_rtt.is_none_or(|most| is_within(row, most))
     }
 
+    /// Whether every server is wanted.
+    pub fn want_all(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn matches_players(&self, row: &Row) -> bool {
         (!self.not_full || has_free_place(row))
             && (!self.not_empty || humans(row).is_some_and(|humans| humans > 0))
@@ -47,7 +60,7 @@ impl Filters {
 
 /// Players that are not bots. Where a game does not tell bots apart all players count as human, as
 /// everything else would hide all servers of that game. Some servers claim more bots than players.
-pub(crate) fn humans(row: &Row) -> Option<u32> {
+pub fn humans(row: &Row) -> Option<u32> {
     let players = row.players?;
     Some(players.saturating_sub(row.bots.unwrap_or(0)))
 }
@@ -73,8 +86,45 @@ fn is_within(row: &Row, most: Rtt) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{full_row, unknown_row};
     use super::*;
+
+    /// A server about which everything is known.
+    fn full_row() -> Row {
+        Row {
+            rtt_ms: Some(12.3),
+            asn: Some(24_940),
+            country: "DE".parse().ok(),
+            name: Some("Night Owls".into()),
+            map: Some("de_dust2".into()),
+            game: Some("cstrike".into()),
+            players: Some(12),
+            bots: Some(0),
+            max_players: Some(32),
+            password: Some(false),
+            samples: 2,
+            clean: true,
+            ..unknown_row()
+        }
+    }
+
+    /// A server that did not answer.
+    fn unknown_row() -> Row {
+        Row {
+            addr: "192.0.2.7:27015".parse().unwrap(),
+            rtt_ms: None,
+            asn: None,
+            country: None,
+            name: None,
+            map: None,
+            game: None,
+            players: None,
+            bots: None,
+            max_players: None,
+            password: None,
+            samples: 0,
+            clean: false,
+        }
+    }
 
     /// One filter of each kind, all of which match [`full_row`].
     fn each_filter() -> Vec<Filters> {
@@ -131,6 +181,17 @@ mod tests {
         for filters in each_filter() {
             assert!(filters.matches(&full_row()), "{filters:?}");
         }
+    }
+
+    #[test]
+    fn filters_read_back_from_a_record() {
+        for filters in each_filter() {
+            let text = serde_json::to_string(&filters).unwrap();
+            assert_eq!(serde_json::from_str::<Filters>(&text).unwrap(), filters);
+            assert!(!filters.want_all());
+        }
+        assert!(serde_json::from_str::<Filters>("{}").unwrap().want_all());
+        assert!(serde_json::from_str::<Filters>("{\"map\":\"\"}").is_err());
     }
 
     #[test]
