@@ -11,7 +11,7 @@ use nearside_types::Moment;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::planner::{Listed, PlannerConfig, ServerId};
+use crate::planner::{Listed, Memory, PlannerConfig, ServerId};
 use crate::prober::{Input, Output, PortId, Prober, ProberConfig};
 
 /// One thing that happened to the prober.
@@ -25,7 +25,7 @@ pub enum Entry {
         /// The prober's settings.
         config: ProberConfig,
         /// The planner's settings.
-        planner: PlannerConfig,
+        planner: Box<PlannerConfig>,
     },
     /// See [`Input::Listed`].
     Listed {
@@ -33,6 +33,13 @@ pub enum Entry {
         at: Moment,
         /// The servers.
         servers: Vec<Listed>,
+    },
+    /// See [`Input::Remembered`].
+    Remembered {
+        /// When.
+        at: Moment,
+        /// What is remembered.
+        memory: Memory,
     },
     /// See [`Input::Favourites`].
     Favourites {
@@ -107,7 +114,7 @@ impl Recorded {
             sink(Entry::Start {
                 at: now,
                 config: config.clone(),
-                planner: *planner,
+                planner: Box::new(*planner),
             });
         }
         Self {
@@ -199,6 +206,7 @@ fn feed(prober: &mut Prober, index: usize, entry: &Entry) -> Result<(), ReplayEr
     let decoded;
     let (at, input) = match entry {
         Entry::Listed { at, servers } => (at, Input::Listed(servers)),
+        Entry::Remembered { at, memory } => (at, Input::Remembered(memory)),
         Entry::Favourites { at, servers } => (at, Input::Favourites(servers)),
         Entry::ListComplete { at } => (at, Input::ListComplete),
         Entry::Unreachable { at, to } => (at, Input::Unreachable { to: *to }),
@@ -232,6 +240,10 @@ fn entry_of(at: Moment, input: Input<'_>) -> Entry {
         Input::Listed(servers) => Entry::Listed {
             at,
             servers: servers.to_vec(),
+        },
+        Input::Remembered(memory) => Entry::Remembered {
+            at,
+            memory: memory.clone(),
         },
         Input::Favourites(servers) => Entry::Favourites {
             at,

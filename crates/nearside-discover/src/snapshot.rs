@@ -4,7 +4,7 @@
 use nearside_types::{Country, ServerAddr};
 use serde::{Deserialize, Serialize};
 
-use crate::planner::{Activity, StopReason};
+use crate::planner::{Activity, StopReason, Verdict};
 
 /// One server that was found, or a favourite that was not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,8 +54,12 @@ pub struct Summary {
     pub playable: usize,
     /// Why it stopped; `null` while it runs.
     pub stopped: Option<StopReason>,
+    /// Why the planner thought that it had enough, if that is why it stopped.
+    pub verdict: Option<Verdict>,
     /// Playable servers the planner expects to have missed, if it can tell.
     pub expected_missed: Option<f64>,
+    /// Servers it expects to be better than the best it looked for, if it can tell.
+    pub expected_better: Option<f64>,
     /// Request datagrams sent, retries and challenge legs included.
     pub probes_sent: u64,
     /// Bytes sent, IP and UDP headers included.
@@ -109,6 +113,10 @@ pub struct Progress {
     pub playable: usize,
     /// Datagrams sent.
     pub probes_sent: u64,
+    /// Playable servers the planner expects among those not probed, if it can tell.
+    pub expected_missed: Option<f64>,
+    /// Servers it expects to be better than the best found, if it can tell.
+    pub expected_better: Option<f64>,
     /// Time since the start.
     pub seconds: f64,
 }

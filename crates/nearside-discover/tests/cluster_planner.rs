@@ -79,7 +79,11 @@ fn sample(world: &[Truth], server: ServerId) -> Sample {
         Some(ms) => Outcome::Answered(Rtt::from_micros(ms * 1000)),
         None => Outcome::Silent,
     };
-    Sample { server, outcome }
+    Sample {
+        server,
+        outcome,
+        matches: true,
+    }
 }
 
 fn as_planner(change: impl FnOnce(&mut ClusterConfig)) -> PlannerConfig {

@@ -427,19 +427,20 @@ impl Planner for ClusterPlanner {
     }
 
     fn report(&self) -> PlanReport {
+        let activity = match self.stage {
+            Stage::Listing => Activity::Listing,
+            Stage::Calibrating => Activity::Calibrating,
+            Stage::Splitting => Activity::Splitting,
+            Stage::Ranked => Activity::Probing,
+            Stage::Stopped(_) => Activity::Finished,
+        };
         PlanReport {
-            activity: match self.stage {
-                Stage::Listing => Activity::Listing,
-                Stage::Calibrating => Activity::Calibrating,
-                Stage::Splitting => Activity::Splitting,
-                Stage::Ranked => Activity::Probing,
-                Stage::Stopped(_) => Activity::Finished,
-            },
             clusters: self.formed,
             ranked_clusters: self.clusters.iter().filter(|c| !c.replaced).count(),
             calibration_draw: self.first_draw.clone(),
             calibration_probes: self.calibration_probes,
             rtt_bottom: self.autostop.as_ref().and_then(AutoStop::rtt_bottom),
+            ..PlanReport::of(activity)
         }
     }
 }

@@ -7,12 +7,16 @@ use nearside_types::{PrefixLengths, Rtt};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{ClusterBy, ClusterConfig, ClusterPlanner, ListOrder, Planner};
+use super::{
+    AdaptiveConfig, AdaptivePlanner, ClusterBy, ClusterConfig, ClusterPlanner, ListOrder, Planner,
+};
 
 /// The planners there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlannerKind {
+    /// Learns from every answer where to look next (`docs/planner.md`).
+    Adaptive,
     /// List order, after the whole list is known (qstat).
     Conventional,
     /// List order, while the list still arrives (the Steam client).
@@ -27,7 +31,8 @@ pub enum PlannerKind {
 
 impl PlannerKind {
     /// All planners, in the order `--help` shows them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
+        Self::Adaptive,
         Self::Conventional,
         Self::Steam,
         Self::As,
@@ -38,6 +43,7 @@ impl PlannerKind {
     /// The name users type.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Adaptive => "adaptive",
             Self::Conventional => "conventional",
             Self::Steam => "steam",
             Self::As => "as",
@@ -55,7 +61,9 @@ impl fmt::Display for PlannerKind {
 
 /// No planner has this name.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("there is no planner `{0}` (choose conventional, steam, as, country or country-only)")]
+#[error(
+    "there is no planner `{0}` (choose adaptive, conventional, steam, as, country or country-only)"
+)]
 pub struct UnknownPlanner(String);
 
 impl FromStr for PlannerKind {
@@ -76,21 +84,37 @@ pub struct PlannerConfig {
     pub kind: PlannerKind,
     /// Settings of the cluster planners; list order uses the stretch alone.
     pub clusters: ClusterConfig,
+    /// Settings of the adaptive planner.
+    #[serde(default)]
+    pub adaptive: AdaptiveConfig,
 }
 
 impl PlannerConfig {
-    /// A planner with the published parameters.
+    /// A planner with the published parameters; the adaptive one, which nobody published, with its
+    /// defaults.
     pub const fn published(kind: PlannerKind) -> Self {
         let cluster_by = match kind {
             PlannerKind::Country => ClusterBy::CountryAndPrefix {
                 prefix: PrefixLengths { v4: 8, v6: 20 },
             },
             PlannerKind::CountryOnly => ClusterBy::Country,
-            PlannerKind::As | PlannerKind::Conventional | PlannerKind::Steam => ClusterBy::As,
+            PlannerKind::Adaptive
+            | PlannerKind::As
+            | PlannerKind::Conventional
+            | PlannerKind::Steam => ClusterBy::As,
         };
         Self {
             kind,
             clusters: ClusterConfig::published(cluster_by),
+            adaptive: AdaptiveConfig::new(),
+        }
+    }
+
+    /// The RTT below which a server is playable.
+    pub const fn rtt_stop(&self) -> Rtt {
+        match self.kind {
+            PlannerKind::Adaptive => self.adaptive.rtt_stop,
+            _ => self.clusters.rtt_stop,
         }
     }
 
@@ -98,6 +122,7 @@ impl PlannerConfig {
     #[must_use]
     pub const fn stopping_at(mut self, rtt_stop: Rtt) -> Self {
         self.clusters.rtt_stop = rtt_stop;
+        self.adaptive.rtt_stop = rtt_stop;
         self
     }
 
@@ -115,12 +140,18 @@ impl PlannerConfig {
             },
             other => other,
         };
+        let levels = &mut self.adaptive.levels;
+        levels.region = eight_longer(levels.region);
+        levels.network = eight_longer(levels.network);
+        levels.subnet = eight_longer(levels.subnet);
+        levels.machines = false;
         self
     }
 
     /// Builds the planner; `seed` drives its draws.
     pub fn build(&self, seed: u64) -> Box<dyn Planner> {
         match self.kind {
+            PlannerKind::Adaptive => Box::new(AdaptivePlanner::new(self.adaptive, seed)),
             PlannerKind::Conventional => Box::new(ListOrder::conventional(self.clusters.stretch)),
             PlannerKind::Steam => Box::new(ListOrder::steam(self.clusters.stretch)),
             PlannerKind::As | PlannerKind::Country | PlannerKind::CountryOnly => {

@@ -98,13 +98,6 @@ impl Planner for ListOrder {
         } else {
             Activity::Probing
         };
-        PlanReport {
-            activity,
-            clusters: 0,
-            ranked_clusters: 0,
-            calibration_draw: Vec::new(),
-            calibration_probes: 0,
-            rtt_bottom: None,
-        }
+        PlanReport::of(activity)
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! A new planner is one file here that implements [`Planner`], plus a name in [`PlannerConfig`].
 
+mod adaptive;
 mod autostop;
 mod calibration;
 mod cluster_planner;
@@ -15,6 +16,10 @@ use std::fmt;
 use nearside_types::Rtt;
 use serde::{Deserialize, Serialize};
 
+pub use adaptive::{
+    AdaptiveConfig, AdaptivePlanner, AsView, CountryView, Enough, Explanation, GroupView, Levels,
+    Memory, Model, Objective, PerLevel, PlacesModel, RememberedGroup, RememberedServer, Verdict,
+};
 pub use autostop::{AutoStop, StopRule};
 pub use calibration::{DrawRule, SampleSize};
 pub use cluster_planner::{ClusterConfig, ClusterPlanner};
@@ -47,6 +52,9 @@ pub struct Sample {
     pub server: ServerId,
     /// What it did.
     pub outcome: Outcome,
+    /// Whether it passes the user's filters: not full, the right map, and so on. Meaningful only
+    /// for a server that answered.
+    pub matches: bool,
 }
 
 /// What a probed server did.
@@ -148,6 +156,29 @@ pub struct PlanReport {
     pub calibration_probes: usize,
     /// RTT_bottom of the auto-stop rule, once its window is full.
     pub rtt_bottom: Option<Rtt>,
+    /// Why it thought that it had enough, if that is why it stopped.
+    pub verdict: Option<Verdict>,
+    /// Playable servers it expects to miss if it stopped now; `None` if it cannot tell.
+    pub expected_missed: Option<f64>,
+    /// Servers it expects to be better than the k-th best found; `None` if it cannot tell.
+    pub expected_better: Option<f64>,
+}
+
+impl PlanReport {
+    /// The report of a planner that forms no clusters and predicts nothing.
+    pub const fn of(activity: Activity) -> Self {
+        Self {
+            activity,
+            clusters: 0,
+            ranked_clusters: 0,
+            calibration_draw: Vec::new(),
+            calibration_probes: 0,
+            rtt_bottom: None,
+            verdict: None,
+            expected_missed: None,
+            expected_better: None,
+        }
+    }
 }
 
 /// Decides what to probe next. Pure: the same calls in the same order give the same answers.
@@ -171,6 +202,23 @@ pub trait Planner: fmt::Debug + Send {
 
     /// What became of a probe.
     fn observe(&mut self, sample: Sample);
+
+    /// The first try of a probe went unanswered for its whole timeout; more tries follow, and
+    /// [`observe`](Self::observe) still tells the outcome.
+    fn overdue(&mut self, _server: ServerId) {}
+
+    /// Recalls an earlier run, before the list is whole.
+    fn remember(&mut self, _memory: &Memory) {}
+
+    /// What the next run may want to remember of this one.
+    fn learned(&self) -> Vec<RememberedGroup> {
+        Vec::new()
+    }
+
+    /// What it believes and why it stopped, for planners that believe anything.
+    fn explain(&self) -> Option<Explanation> {
+        None
+    }
 
     /// How far the work is.
     fn report(&self) -> PlanReport;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pacer::Pace;
 use super::record::MAX_TRIES;
+use crate::filter::Filters;
 
 /// What the servers speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct ProberConfig {
     pub address_gap: Duration,
     /// Where to stop in any case.
     pub limit: Limit,
+    /// Which servers the user wants: a planner that looks for the best looks among those.
+    #[serde(default)]
+    pub wanted: Filters,
     /// Seed of nonces and draws.
     pub seed: u64,
 }
@@ -56,6 +60,7 @@ impl ProberConfig {
             max_pending: 4096,
             address_gap: Duration::from_millis(250),
             limit: Limit::default(),
+            wanted: Filters::default(),
             seed,
         }
     }

@@ -6,7 +6,7 @@ use nearside_types::{Listed, Moment};
 use serde::{Deserialize, Serialize};
 
 use super::record::MAX_TRIES;
-use crate::planner::ServerId;
+use crate::planner::{Memory, ServerId};
 
 /// A socket the shell keeps for the prober: one for each address family and try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ impl PortId {
 pub enum Input<'a> {
     /// More of the list: unique, probeable servers that were not listed before.
     Listed(&'a [Listed]),
+    /// What is remembered of an earlier run; before the list is whole.
+    Remembered(&'a Memory),
     /// Servers of the list to probe before all others.
     Favourites(&'a [ServerId]),
     /// The list is whole.

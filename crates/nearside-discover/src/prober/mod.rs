@@ -105,7 +105,7 @@ impl Prober {
     pub fn new(config: ProberConfig, planner: &PlannerConfig, now: Moment) -> Self {
         Self {
             planner: planner.build(config.seed),
-            rtt_stop: planner.clusters.rtt_stop,
+            rtt_stop: planner.rtt_stop(),
             rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x6e6f_6e63_6573),
             records: Vec::new(),
             by_addr: HashMap::new(),
@@ -137,6 +137,7 @@ impl Prober {
         self.now = self.now.max(now);
         match input {
             Input::Listed(servers) => self.handle_listed(servers),
+            Input::Remembered(memory) => self.planner.remember(memory),
             Input::Favourites(ids) => {
                 let listed = self.records.len();
                 let known = ids.iter().filter(|id| id.index() < listed);

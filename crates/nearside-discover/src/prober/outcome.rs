@@ -31,8 +31,17 @@ impl Prober {
             Outcome::Silent | Outcome::Down => Event::Unanswered(server),
         };
         self.events.push_back(event);
-        self.planner.observe(Sample { server, outcome });
+        let matches = self.config.wanted.want_all() || self.is_wanted(server);
+        self.planner.observe(Sample {
+            server,
+            outcome,
+            matches,
+        });
         self.planner_waits = false;
+    }
+
+    fn is_wanted(&self, server: ServerId) -> bool {
+        self.config.wanted.matches(&self.row(server))
     }
 
     pub(super) fn count_answer(&mut self, rtt: Rtt) {

@@ -35,7 +35,8 @@ const FAVOURITE_PHASE: u32 = u32::MAX;
 
 impl Prober {
     /// What may be sent now, oldest obligations first: delayed sends, retries, new servers; and
-    /// retries again, since a phase that found no new server lets its rounds go on.
+    /// retries again, since a phase that found no new server lets its rounds go on; and new servers
+    /// again, since a planner that hears of an overdue one may go on elsewhere.
     pub(super) fn next_transmit(&mut self) -> Option<Output> {
         if self.draining_until.is_some() {
             return None;
@@ -44,6 +45,7 @@ impl Prober {
             .or_else(|| self.next_retry())
             .or_else(|| self.next_new())
             .or_else(|| self.next_retry())
+            .or_else(|| self.next_new())
     }
 
     fn next_delayed(&mut self) -> Option<Output> {
@@ -88,11 +90,20 @@ impl Prober {
             match self.rounds.due(self.now, may_send, settled)? {
                 Due::GiveUp(server) => self.give_up(server),
                 Due::Retry(server) => {
+                    self.note_overdue(server);
                     if let Some(transmit) = self.start_try(server) {
                         return Some(transmit);
                     }
                 }
             }
+        }
+    }
+
+    /// The planner need not wait for all tries to learn that a server is slow to answer.
+    fn note_overdue(&mut self, server: ServerId) {
+        if self.records[server.index()].tries_sent == 1 {
+            self.planner.overdue(server);
+            self.planner_waits = false;
         }
     }
 

@@ -4,7 +4,7 @@ use nearside_types::{Listed, Moment, Rtt};
 
 use super::record::State;
 use super::{Oddities, Pace, Prober};
-use crate::planner::{PlanReport, ServerId};
+use crate::planner::{Explanation, Memory, PlanReport, RememberedServer, ServerId};
 use crate::snapshot::{FullScan, Progress, Row, Snapshot, Summary};
 
 impl Prober {
@@ -21,6 +21,32 @@ impl Prober {
     /// What the planner says of its work.
     pub fn plan(&self) -> PlanReport {
         self.planner.report()
+    }
+
+    /// What the planner believes and why it stopped, if it believes anything.
+    pub fn explanation(&self) -> Option<Explanation> {
+        self.planner.explain()
+    }
+
+    /// What the next run may want to remember of this one.
+    pub fn memory(&self) -> Memory {
+        let mut best: Vec<RememberedServer> = self
+            .records
+            .iter()
+            .filter(|record| record.state == State::Answered)
+            .filter_map(|record| {
+                Some(RememberedServer {
+                    addr: record.listed.addr,
+                    rtt: record.samples.rtt()?,
+                })
+            })
+            .collect();
+        best.sort_by_key(|server| (server.rtt, server.addr));
+        best.truncate(Memory::BEST);
+        Memory {
+            best,
+            groups: self.planner.learned(),
+        }
     }
 
     /// The server's list entry.
@@ -58,14 +84,17 @@ impl Prober {
 
     /// How far it is.
     pub fn progress(&self, now: Moment) -> Progress {
+        let report = self.planner.report();
         Progress {
-            activity: self.planner.report().activity,
+            activity: report.activity,
             listed: self.records.len(),
             probed: self.tally.probed,
             pending: self.pending,
             answered: self.tally.answered,
             playable: self.tally.playable,
             probes_sent: self.tally.probes_sent,
+            expected_missed: report.expected_missed,
+            expected_better: report.expected_better,
             seconds: (now - self.started).as_secs_f64(),
         }
     }
@@ -74,6 +103,7 @@ impl Prober {
     pub fn summary(&self) -> Summary {
         let end = self.ended.unwrap_or(self.now);
         let seconds = (end - self.started).as_secs_f64();
+        let report = self.planner.report();
         Summary {
             planner: self.planner.name().to_owned(),
             listed: self.records.len(),
@@ -81,7 +111,9 @@ impl Prober {
             answered: self.tally.answered,
             playable: self.tally.playable,
             stopped: self.ended.and(self.stopping),
-            expected_missed: None,
+            verdict: report.verdict,
+            expected_missed: report.expected_missed,
+            expected_better: report.expected_better,
             probes_sent: self.tally.probes_sent,
             bytes_sent: self.tally.bytes_sent,
             bytes_received: self.tally.bytes_received,

@@ -127,8 +127,8 @@ impl Ordering {
             ..ClusterConfig::published(self.grouping.rule())
         };
         Method::Planner(PlannerConfig {
-            kind: self.grouping.kind(),
             clusters,
+            ..PlannerConfig::published(self.grouping.kind())
         })
     }
 

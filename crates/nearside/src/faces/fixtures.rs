@@ -79,7 +79,9 @@ pub(crate) fn summary() -> Summary {
         answered: 4_310,
         playable: 1_402,
         stopped: Some(StopReason::AutoStop),
+        verdict: None,
         expected_missed: None,
+        expected_better: None,
         probes_sent: 4_731,
         bytes_sent: 250_000,
         bytes_received: 950_000,
@@ -109,6 +111,8 @@ pub(crate) fn progress() -> Progress {
         answered: 312,
         playable: 41,
         probes_sent: 1_250,
+        expected_missed: None,
+        expected_better: None,
         seconds: 8.62,
     }
 }

@@ -157,7 +157,7 @@ fn origin_form(planner: PlannerKind, showing: &ShowingArgs) -> Option<OriginForm
     match planner {
         _ if !showing.country.is_empty() && showing.asn.is_empty() => Some(OriginForm::Country),
         _ if !showing.asn.is_empty() && showing.country.is_empty() => Some(OriginForm::As),
-        PlannerKind::As => Some(OriginForm::As),
+        PlannerKind::Adaptive | PlannerKind::As => Some(OriginForm::As),
         PlannerKind::Country | PlannerKind::CountryOnly => Some(OriginForm::Country),
         PlannerKind::Conventional | PlannerKind::Steam => None,
     }

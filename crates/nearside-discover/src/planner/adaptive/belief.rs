@@ -1,0 +1,539 @@
+//! What is believed of every group: its chance to be playable, and to be among the best.
+//!
+//! A group's belief mixes its own answers, each smeared out a little, with the belief about the
+//! group above it, as a hierarchical Dirichlet process does: F = (Σ w·Φ + s·F_parent) / (Σ w + s).
+//! An answer counts 1 in its deepest group and, going up, ever less the more that group is known
+//! already, so that one large AS does not outvote its country.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::super::ServerId;
+use super::config::Model;
+use super::evidence::{Blur, Evidence};
+use super::places::Places;
+use super::tree::{Level, NodeId, Part, Tree};
+
+/// A chance for each question asked of a server: is it playable, is it among the best.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Chances {
+    pub(super) playable: f32,
+    pub(super) best: f32,
+}
+
+impl Chances {
+    fn both(chance: impl Fn(fn(Self) -> f32) -> f32) -> Self {
+        Self {
+            playable: chance(|chances| chances.playable),
+            best: chance(|chances| chances.best),
+        }
+    }
+}
+
+/// Servers nobody has probed yet and that look alike: those loose in a group, or a whole group that
+/// nobody has answered from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group {
+    pub(super) node: NodeId,
+    pub(super) part: Part,
+    pub(super) left: u32,
+    pub(super) chances: Chances,
+    /// How many answers the belief above it counts for.
+    pub(super) strength: f32,
+    /// Whether slow start forbids to ask it now.
+    pub(super) busy: bool,
+}
+
+impl Group {
+    /// How many servers one probe tells about.
+    pub(super) fn at_stake(&self) -> u32 {
+        match self.part {
+            Part::Whole => self.left,
+            Part::Loose => 1,
+        }
+    }
+}
+
+/// The belief about one node.
+#[derive(Debug, Clone, Copy, Default)]
+struct Belief {
+    /// Where its evidence is, plus one; 0 while nobody has answered.
+    evidence: u32,
+    weight: f32,
+    /// The weight below each threshold.
+    below: Chances,
+    /// The belief itself, as of the last renewal.
+    chances: Chances,
+    /// For which thresholds `below` holds.
+    epoch: u32,
+    busy: bool,
+}
+
+/// An AS that is in several countries, seen as a whole.
+#[derive(Debug, Default)]
+struct WholeAs {
+    evidence: Evidence,
+    below: Chances,
+    epoch: u32,
+}
+
+/// All beliefs.
+#[derive(Debug, Default)]
+pub(super) struct Beliefs {
+    nodes: Vec<Belief>,
+    evidence: Vec<Evidence>,
+    whole_of: BTreeMap<NodeId, usize>,
+    wholes: Vec<WholeAs>,
+    countries: Vec<NodeId>,
+    places: Places,
+    noise: Noise,
+    z_playable: f32,
+    z_best: f32,
+    epoch: u32,
+}
+
+impl Beliefs {
+    /// The beliefs before any answer.
+    pub(super) fn new(tree: &Tree, model: &Model) -> Self {
+        let mut by_as: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
+        for label in &tree.labels {
+            if let Some(Some(asn)) = label.origin_as {
+                by_as.entry(asn).or_default().push(label.node);
+            }
+        }
+        let shared = by_as.into_values().filter(|nodes| nodes.len() > 1);
+        let mut whole_of = BTreeMap::new();
+        let mut wholes = Vec::new();
+        for nodes in shared {
+            whole_of.extend(nodes.into_iter().map(|node| (node, wholes.len())));
+            wholes.push(WholeAs::default());
+        }
+        Self {
+            nodes: vec![Belief::default(); tree.nodes.len()],
+            evidence: Vec::new(),
+            whole_of,
+            wholes,
+            countries: tree.countries().map(|label| label.node).collect(),
+            places: Places::new(tree.countries().map(|label| label.country), &model.places),
+            noise: Noise::default(),
+            z_playable: 0.0,
+            z_best: 0.0,
+            epoch: 1,
+        }
+    }
+
+    /// Sets what counts as playable and as one of the best.
+    pub(super) fn aim(&mut self, z_playable: f32, z_best: f32) {
+        if (z_playable, z_best) != (self.z_playable, self.z_best) {
+            (self.z_playable, self.z_best) = (z_playable, z_best);
+            self.epoch += 1;
+        }
+    }
+
+    /// Takes in the answer of a server.
+    pub(super) fn learn(&mut self, tree: &Tree, server: ServerId, z: f32) {
+        self.listen_for_noise(tree, server, z);
+        let path = tree.path(server);
+        self.add(tree, path.nodes(), z, 1.0);
+    }
+
+    /// Adds an answer of some weight to nodes, the deepest first, up to their country.
+    pub(super) fn add(&mut self, tree: &Tree, nodes: &[NodeId], z: f32, mut weight: f32) {
+        for &node in nodes {
+            let known = self.nodes[node as usize].weight;
+            self.evidence_mut(node).add(z, weight);
+            let belief = &mut self.nodes[node as usize];
+            belief.weight += weight;
+            belief.epoch = 0;
+            if let Some(&whole) = self.whole_of.get(&node) {
+                self.wholes[whole].evidence.add(z, weight);
+                self.wholes[whole].epoch = 0;
+            }
+            let entry = tree.node(node);
+            if entry.level == Level::Country
+                && let Ok(number) = self.countries.binary_search(&node)
+            {
+                self.places.learn(number, z, weight);
+            }
+            weight *= entry.strength / (entry.strength + known);
+        }
+    }
+
+    fn evidence_mut(&mut self, node: NodeId) -> &mut Evidence {
+        let belief = &mut self.nodes[node as usize];
+        if belief.evidence == 0 {
+            self.evidence.push(Evidence::default());
+            belief.evidence = self.evidence.len() as u32;
+        }
+        &mut self.evidence[belief.evidence as usize - 1]
+    }
+
+    /// What answers said about a node.
+    pub(super) fn evidence(&self, node: NodeId) -> Option<&Evidence> {
+        let place = self.nodes[node as usize].evidence.checked_sub(1)?;
+        self.evidence.get(place as usize)
+    }
+
+    #[cfg(test)]
+    /// The belief about a node, as of the last renewal.
+    pub(super) fn chances(&self, node: NodeId) -> Chances {
+        self.nodes[node as usize].chances
+    }
+
+    fn listen_for_noise(&mut self, tree: &Tree, server: ServerId, z: f32) {
+        let leaf = tree.leaf(server);
+        if tree.node(leaf).level == Level::Machine
+            && let Some(evidence) = self.evidence(leaf)
+            && let Some(mean) = evidence.mean()
+        {
+            // The mean of n answers is noisy itself.
+            let deviation = (z - mean).abs() / (1.0 + 1.0 / evidence.weight()).sqrt();
+            if self.noise.hear(deviation) {
+                self.epoch += 1;
+            }
+        }
+    }
+
+    /// Renews all beliefs from the top down and hands every group with servers left to `visit`.
+    pub(super) fn renew(&mut self, tree: &Tree, model: &Model, mut visit: impl FnMut(Group)) {
+        let anywhere = self.anywhere();
+        for number in 0..self.countries.len() {
+            let country = self.countries[number];
+            let places = self.of_places(number);
+            let prior = Chances::both(|of| {
+                (1.0 - model.anywhere) * of(places) + model.anywhere * of(anywhere)
+            });
+            self.renew_country(tree, model, country, prior, &mut visit);
+        }
+    }
+
+    fn renew_country(
+        &mut self,
+        tree: &Tree,
+        model: &Model,
+        country: NodeId,
+        prior: Chances,
+        visit: &mut impl FnMut(Group),
+    ) {
+        let end = tree.node(country).end;
+        let mut id = country;
+        while id < end {
+            let node = tree.node(id);
+            if node.unprobed == 0 {
+                id = node.end;
+                continue;
+            }
+            let (parent, parent_busy) = if id == country {
+                (prior, false)
+            } else {
+                let parent = &self.nodes[node.parent as usize];
+                (parent.chances, parent.busy)
+            };
+            let parent = self.with_whole_as(id, parent, model);
+            self.renew_below(id, node.level, model);
+            let belief = &mut self.nodes[id as usize];
+            belief.chances = Chances::both(|of| {
+                (of(belief.below) + node.strength * of(parent)) / (belief.weight + node.strength)
+            });
+            belief.busy = parent_busy || node.is_busy();
+            let part = match belief.evidence {
+                0 => Part::Whole,
+                _ => Part::Loose,
+            };
+            let left = match part {
+                Part::Whole => node.unprobed,
+                Part::Loose => node.unprobed_loose,
+            };
+            if left > 0 {
+                let alive = alive_share(node.level, node.answered, node.silent);
+                visit(Group {
+                    node: id,
+                    part,
+                    left,
+                    chances: Chances::both(|of| alive * of(belief.chances)),
+                    strength: node.strength,
+                    busy: belief.busy,
+                });
+            }
+            id = match part {
+                Part::Whole => node.end,
+                Part::Loose => id + 1,
+            };
+        }
+    }
+
+    fn of_places(&self, number: usize) -> Chances {
+        Chances {
+            playable: self.places.below(number, self.z_playable),
+            best: self.places.below(number, self.z_best),
+        }
+    }
+
+    /// The chances of a server of which not even the country is to be trusted.
+    fn anywhere(&self) -> Chances {
+        let count = self.places.countries();
+        let all: Vec<Chances> = (0..count).map(|number| self.of_places(number)).collect();
+        Chances::both(|of| {
+            all.iter().map(|&chances| of(chances)).sum::<f32>() / count.max(1) as f32
+        })
+    }
+
+    /// Renews the weight below the thresholds, if answers or thresholds have changed.
+    fn renew_below(&mut self, id: NodeId, level: Level, model: &Model) {
+        let belief = self.nodes[id as usize];
+        if belief.epoch == self.epoch || belief.evidence == 0 {
+            return;
+        }
+        let evidence = &self.evidence[belief.evidence as usize - 1];
+        let blur = self.noise.blur(model, level, evidence);
+        let below = Chances {
+            playable: evidence.below(self.z_playable, blur),
+            best: evidence.below(self.z_best, blur),
+        };
+        let belief = &mut self.nodes[id as usize];
+        belief.below = below;
+        belief.epoch = self.epoch;
+    }
+
+    /// The belief about the country mixed with that about the AS in all countries together.
+    fn with_whole_as(&mut self, node: NodeId, country: Chances, model: &Model) -> Chances {
+        let Some(&whole) = self.whole_of.get(&node) else {
+            return country;
+        };
+        let whole = &mut self.wholes[whole];
+        let weight = whole.evidence.weight();
+        if whole.epoch != self.epoch && weight > 0.0 {
+            let blur = self.noise.blur(model, Level::OriginAs, &whole.evidence);
+            whole.below = Chances {
+                playable: whole.evidence.below(self.z_playable, blur),
+                best: whole.evidence.below(self.z_best, blur),
+            };
+            whole.epoch = self.epoch;
+        }
+        let trust = model.whole_as * weight / (weight + 1.0);
+        let strength = model.prior.origin_as;
+        Chances::both(|of| {
+            let of_whole = (of(whole.below) + strength * of(country)) / (weight + strength);
+            (1.0 - trust) * of(country) + trust * of_whole
+        })
+    }
+}
+
+/// Servers of one machine mostly live and die together.
+fn alive_share(level: Level, answered: u32, silent: u32) -> f32 {
+    match level {
+        Level::Machine if answered == 0 => 1.0 / (1.0 + silent as f32),
+        _ => 1.0,
+    }
+}
+
+/// The noise of single probes, learned from servers that share a machine and so should share an
+/// RTT.
+#[derive(Debug, Default)]
+struct Noise {
+    variance: f32,
+    /// The last deviations heard, oldest first.
+    recent: VecDeque<f32>,
+    /// How many since the variance was last renewed.
+    fresh: usize,
+}
+
+impl Noise {
+    /// Enough for a median within 10 %, few enough to follow the evening's rush.
+    const MEMORY: usize = 128;
+    const RENEW_EVERY: usize = 16;
+    /// A normal distribution's deviation over its median absolute deviation.
+    const PER_MEDIAN: f32 = 1.4826;
+
+    /// Takes in a deviation from a machine's mean; says whether the estimate changed much.
+    fn hear(&mut self, deviation: f32) -> bool {
+        if self.recent.len() == Self::MEMORY {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(deviation);
+        self.fresh += 1;
+        self.fresh >= Self::RENEW_EVERY && self.renew()
+    }
+
+    fn renew(&mut self) -> bool {
+        self.fresh = 0;
+        let mut sorted: Vec<f32> = self.recent.iter().copied().collect();
+        sorted.sort_by(f32::total_cmp);
+        // The median, because one probe in thirty meets a queue and is out by far.
+        let variance = (Self::PER_MEDIAN * sorted[sorted.len() / 2]).powi(2);
+        let changed = (variance - self.variance).abs() > 0.2 * self.variance;
+        if changed {
+            self.variance = variance;
+        }
+        changed
+    }
+
+    /// How the answers of a group are blurred.
+    fn blur(&self, model: &Model, level: Level, evidence: &Evidence) -> Blur {
+        let spread = model.spread.at(level);
+        let noise = model.denoise * self.variance;
+        let known = 1.0 + evidence.weight();
+        let shrunk = spread * known.powf(-model.shrink);
+        let variance = evidence.variance(spread * spread + noise);
+        Blur {
+            bandwidth: (shrunk * shrunk + noise / known).sqrt(),
+            keep: (1.0 - noise / variance).max(LEAST_KEPT).sqrt(),
+        }
+    }
+}
+
+/// However noisy, a group's answers are not all noise.
+const LEAST_KEPT: f32 = 0.04;
+
+#[cfg(test)]
+mod tests {
+    use super::super::Listed;
+    use super::super::config::Levels;
+    use super::super::scale::z_of;
+    use super::*;
+    use nearside_types::{Asn, Origin, Rtt};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    const MODEL: Model = Model::DEFAULT;
+
+    fn z(millis: u32) -> f32 {
+        z_of(Rtt::from_micros(millis * 1000))
+    }
+
+    /// Two machines of three servers in one network, another network of that AS, another AS, and
+    /// the first AS in another country beside that one's own.
+    fn world() -> (Tree, Beliefs) {
+        let places = [
+            ("DE", 1, "9.1.0.1:1"),
+            ("DE", 1, "9.1.0.1:2"),
+            ("DE", 1, "9.1.0.1:3"),
+            ("DE", 1, "9.1.0.2:1"),
+            ("DE", 1, "9.1.0.2:2"),
+            ("DE", 1, "9.1.0.2:3"),
+            ("DE", 1, "9.2.0.1:1"),
+            ("DE", 1, "9.2.1.1:1"),
+            ("DE", 2, "9.3.0.1:1"),
+            ("DE", 2, "9.3.1.1:1"),
+            ("FR", 1, "9.4.0.1:1"),
+            ("FR", 1, "9.4.1.1:1"),
+            ("FR", 3, "9.5.0.1:1"),
+            ("FR", 3, "9.5.1.1:1"),
+        ];
+        let servers: Vec<Listed> = places
+            .iter()
+            .map(|&(country, asn, addr)| Listed {
+                addr: addr.parse().unwrap(),
+                origin: Origin {
+                    asn: Some(Asn(asn)),
+                    country: country.parse().ok(),
+                },
+            })
+            .collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let tree = Tree::build(&servers, &Levels::INTERNET, &MODEL.prior, &mut rng);
+        let mut beliefs = Beliefs::new(&tree, &MODEL);
+        beliefs.aim(z(100), z(50));
+        (tree, beliefs)
+    }
+
+    fn renewed(tree: &Tree, beliefs: &mut Beliefs) -> Vec<Group> {
+        let mut groups = Vec::new();
+        beliefs.renew(tree, &MODEL, |group| groups.push(group));
+        groups
+    }
+
+    fn answer(tree: &mut Tree, beliefs: &mut Beliefs, server: u32, millis: u32) {
+        let server = ServerId(server);
+        tree.take(server);
+        tree.count(server, |node| node.answered += 1);
+        beliefs.learn(tree, server, z(millis));
+    }
+
+    fn chance(tree: &Tree, beliefs: &mut Beliefs, server: u32) -> f32 {
+        renewed(tree, beliefs);
+        let path = tree.path(ServerId(server));
+        // The highest group nobody has answered from speaks for all below it.
+        let speaks = path
+            .nodes()
+            .iter()
+            .copied()
+            .find(|&node| beliefs.evidence(node).is_some())
+            .unwrap_or(path.country());
+        beliefs.chances(speaks).playable
+    }
+
+    #[test]
+    fn before_any_answer_whole_countries_stand_as_one_group() {
+        let (tree, mut beliefs) = world();
+        let groups = renewed(&tree, &mut beliefs);
+        let left: Vec<(Part, u32)> = groups.iter().map(|g| (g.part, g.left)).collect();
+        assert_eq!(left, [(Part::Whole, 10), (Part::Whole, 4)]);
+        let chance = |group: &Group| group.chances.playable;
+        assert!((chance(&groups[0]) - chance(&groups[1])).abs() < 0.05);
+        assert!(groups[0].chances.best < chance(&groups[0]));
+    }
+
+    #[test]
+    fn an_answer_counts_most_for_its_machine_and_less_the_farther_up() {
+        let (mut tree, mut beliefs) = world();
+        let before = chance(&tree, &mut beliefs, 10);
+        answer(&mut tree, &mut beliefs, 0, 30);
+        let chances: Vec<f32> = [1, 3, 6, 8, 10]
+            .iter()
+            .map(|&server| chance(&tree, &mut beliefs, server))
+            .collect();
+        assert!(chances.is_sorted_by(|a, b| a > b), "{chances:?}");
+        assert!(chances[0] > 0.95 && chances[4] > before, "{chances:?}");
+    }
+
+    #[test]
+    fn a_far_machine_in_a_near_network_is_known_to_be_far() {
+        let (mut tree, mut beliefs) = world();
+        answer(&mut tree, &mut beliefs, 0, 30);
+        answer(&mut tree, &mut beliefs, 3, 250);
+        assert!(chance(&tree, &mut beliefs, 1) > 0.9);
+        assert!(chance(&tree, &mut beliefs, 4) < 0.1);
+    }
+
+    #[test]
+    fn the_rest_of_an_as_counts_where_the_country_says_otherwise() {
+        let (mut tree, mut beliefs) = world();
+        for server in [0, 3, 6, 7] {
+            answer(&mut tree, &mut beliefs, server, 30);
+        }
+        answer(&mut tree, &mut beliefs, 12, 280);
+        let node = tree.leaf(ServerId(10));
+        let mut chance = |whole_as: f32| {
+            let model = Model { whole_as, ..MODEL };
+            beliefs.renew(&tree, &model, |_| {});
+            beliefs.chances(node).playable
+        };
+        let (with, without) = (chance(0.3), chance(0.0));
+        assert!(with > without + 0.1, "{with} against {without}");
+    }
+
+    #[test]
+    fn noise_between_ports_of_a_machine_is_learned_and_taken_out() {
+        let mut noise = Noise::default();
+        for _ in 0..Noise::RENEW_EVERY {
+            noise.hear(0.08);
+        }
+        assert!((noise.variance.sqrt() - 0.1186).abs() < 1e-3);
+        let mut evidence = Evidence::default();
+        for offset in [-0.1, 0.1, -0.1, 0.1] {
+            evidence.add(5.0 + offset, 1.0);
+        }
+        let blur = noise.blur(&MODEL, Level::Network, &evidence);
+        assert!(blur.keep < 0.6, "{blur:?}");
+        let quiet = Noise::default().blur(&MODEL, Level::Network, &evidence);
+        assert_eq!(quiet.keep, 1.0);
+    }
+
+    #[test]
+    fn a_machine_whose_servers_are_silent_is_believed_to_be_dead() {
+        assert_eq!(alive_share(Level::Machine, 0, 0), 1.0);
+        assert_eq!(alive_share(Level::Machine, 0, 3), 0.25);
+        assert_eq!(alive_share(Level::Machine, 1, 3), 1.0);
+        assert_eq!(alive_share(Level::Network, 0, 3), 1.0);
+    }
+}

@@ -1,0 +1,121 @@
+//! Which servers are asked next.
+
+use rand::RngExt;
+
+use super::belief::Group;
+use super::outlook::Question;
+use super::tree::{NodeId, Part, ROOT};
+use super::{AdaptivePlanner, Objective, ServerId, State};
+
+/// A group, what it is worth, and its place among the groups.
+type Ranked = (f32, u32, usize);
+
+impl AdaptivePlanner {
+    /// Queues up to a batch of probes: most for the best servers while better ones are likely, the
+    /// rest for playable ones.
+    pub(super) fn choose(&mut self) {
+        let mut groups = std::mem::take(&mut self.groups);
+        self.choose_from(&mut groups);
+        self.groups = groups;
+    }
+
+    fn choose_from(&mut self, groups: &mut [Group]) {
+        let batch = self.config.batch.max(1);
+        let few_better = self.outlook.better < f64::from(self.config.enough.better);
+        if !few_better {
+            self.pick(
+                groups,
+                Question::Best,
+                (3 * batch).div_ceil(4),
+                LEAST_CHANCE,
+            );
+        }
+        let rest = batch - self.queue.len();
+        if rest > 0 && self.config.objective != Objective::Best {
+            let floor = self.patience().max(self.config.enough.worth);
+            self.pick(groups, Question::Playable, rest, floor);
+        }
+    }
+
+    /// What a probe must be worth if it is not to wait for answers under way.
+    fn patience(&self) -> f32 {
+        self.config.model.patience * self.outlook.worth
+    }
+
+    /// Queues the `most` servers that promise most, if it is at least `floor`.
+    fn pick(&mut self, groups: &mut [Group], question: Question, most: usize, floor: f32) {
+        let mut ranked = self.rank(groups, question, floor);
+        let mut taken = 0;
+        // A few groups nearly always suffice; only when slow start holds them back, all are sorted.
+        let front = ranked.len().min(4 * most);
+        if front < ranked.len() {
+            ranked.select_nth_unstable_by(front, before);
+        }
+        let (first, second) = ranked.split_at_mut(front);
+        for part in [first, second] {
+            part.sort_unstable_by(before);
+            for &mut (_, _, index) in part {
+                taken += self.ask_group(&mut groups[index], most - taken);
+                if taken == most {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn rank(&self, groups: &[Group], question: Question, floor: f32) -> Vec<Ranked> {
+        let model = &self.config.model;
+        let alive = self.tally.alive() as f32;
+        let possible = groups.iter().enumerate();
+        let possible = possible.filter(|(_, group)| !group.busy && group.left > 0);
+        possible
+            .map(|(index, group)| (alive * question.worth(group, model), group.left, index))
+            .filter(|&(worth, _, _)| worth >= floor)
+            .collect()
+    }
+
+    /// Asks up to `most` servers of a group, as far as slow start lets it.
+    fn ask_group(&mut self, group: &mut Group, most: usize) -> usize {
+        let mut asked = 0;
+        while asked < most && group.left > 0 && self.may_ask(group.node) {
+            let Some(server) = self.unprobed(group.node, group.part) else {
+                debug_assert!(false, "{group:?} has servers left");
+                break;
+            };
+            self.ask(server);
+            group.left -= 1;
+            asked += 1;
+        }
+        asked
+    }
+
+    /// Whether slow start allows another probe into a node and all above it.
+    fn may_ask(&self, mut node: NodeId) -> bool {
+        while node != ROOT {
+            let entry = self.tree.node(node);
+            if entry.is_busy() {
+                return false;
+            }
+            node = entry.parent;
+        }
+        true
+    }
+
+    /// A random unprobed server of a node.
+    fn unprobed(&mut self, node: NodeId, part: Part) -> Option<ServerId> {
+        let size = self.tree.size(node, part);
+        let start = self.rng.random_range(0..size.max(1));
+        let states = &self.states;
+        self.tree
+            .servers_from(node, part, start)
+            .find(|server| states[server.index()] == State::Unprobed)
+    }
+}
+
+/// Chances below this are not worth a probe for the best, however little else there is to do.
+const LEAST_CHANCE: f32 = 1e-3;
+
+/// The more promising first, then the larger, then the earlier in the tree.
+fn before(a: &Ranked, b: &Ranked) -> std::cmp::Ordering {
+    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2))
+}

@@ -1,0 +1,225 @@
+//! What the adaptive planner is asked for, and the numbers its model rests on.
+
+use nearside_types::{PrefixLengths, Rtt};
+use serde::{Deserialize, Serialize};
+
+/// What the user wants to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Objective {
+    /// Every server below the RTT to stop at, the best ones first; about 1 % may be missed.
+    Thorough,
+    /// The same with fewer probes; about 3 % may be missed.
+    Fast,
+    /// Only the k nearest servers that match the user's filters.
+    Best,
+}
+
+impl Objective {
+    /// The name users type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Thorough => "thorough",
+            Self::Fast => "fast",
+            Self::Best => "best",
+        }
+    }
+}
+
+/// Settings of the adaptive planner. All but the first three are the model's own: the defaults were
+/// chosen on generated worlds (`docs/planner.md`) and rarely need a hand.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AdaptiveConfig {
+    /// What to look for. Default: [`Objective::Thorough`].
+    pub objective: Objective,
+    /// The RTT below which a server is playable. Default: 200 ms.
+    pub rtt_stop: Rtt,
+    /// How many of the nearest servers are looked for first, or alone. Default: 10.
+    pub best: usize,
+    /// Probes decided on at once. Fewer find the best servers earlier, since every decision knows
+    /// the answers before it; each costs a pass over the beliefs. Default: 7, which is 0.05 s at
+    /// 140 probes a second.
+    pub batch: usize,
+    /// The prefixes servers are grouped by.
+    pub levels: Levels,
+    /// The numbers of the model.
+    pub model: Model,
+    /// When it is enough.
+    pub enough: Enough,
+}
+
+/// The prefixes servers are grouped by, beside country and AS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Levels {
+    /// Stands in for the country where none is known: registries hand out such blocks by region.
+    pub region: PrefixLengths,
+    /// A network, often in one city.
+    pub network: PrefixLengths,
+    /// A rack, or a street.
+    pub subnet: PrefixLengths,
+    /// Whether servers with one address share a machine. Not so in the lab, where addresses of
+    /// loopback are given out afresh.
+    pub machines: bool,
+}
+
+/// The numbers of the model. Spreads and deviations are on the scale of ln(RTT + 20 ms), where 0.05
+/// is about 5 % of a long RTT.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// How many answers the belief about the group above counts for.
+    pub prior: PerLevel,
+    /// How far a single answer is smeared out: what servers of one group differ by.
+    pub spread: PerLevel,
+    /// With weight w of answers the smear shrinks to spread · (1 + w)^−shrink.
+    pub shrink: f32,
+    /// How much an AS as a whole counts beside the country, for its parts in each country: helps
+    /// where a country is wrong.
+    pub whole_as: f32,
+    /// The chance that a server is not where its country is at all.
+    pub anywhere: f32,
+    /// The prior over places.
+    pub places: PlacesModel,
+    /// What share of its group follows when a first probe hits, as far as playable servers go …
+    pub after_hit: f32,
+    /// … and as far as the best go.
+    pub after_best_hit: f32,
+    /// A probe that promises less than this share of the most promising one, which may be waiting
+    /// for an answer, waits too: it may prove needless.
+    pub patience: f32,
+    /// How much of the measured noise of probes is taken out of the beliefs: 0 none, 1 all.
+    pub denoise: f32,
+}
+
+/// One number for each level of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PerLevel {
+    /// A country.
+    pub country: f32,
+    /// An AS within a country.
+    pub origin_as: f32,
+    /// A network of that AS.
+    pub network: f32,
+    /// A subnet of that network.
+    pub subnet: f32,
+    /// A machine.
+    pub machine: f32,
+}
+
+/// What is believed of the typical RTT of a place before any answer (see `places`).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PlacesModel {
+    /// The mean over all places: ln(150 ms + 20 ms).
+    pub mean: f32,
+    /// How far places differ.
+    pub deviation: f32,
+    /// How far away places still resemble each other, in kilometres.
+    pub length_km: f32,
+    /// What a place does not share even with its neighbours.
+    pub nugget: f32,
+    /// How far the ASes of one small place differ.
+    pub as_deviation: f32,
+}
+
+/// When it is enough.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Enough {
+    /// Stop when no more than this share of the playable servers is expected to be missing …
+    pub missing: f32,
+    /// … or when nothing promises more playable servers per probe than this …
+    pub worth: f32,
+    /// … or, where only the best are wanted, when fewer better ones than this are expected.
+    pub better: f32,
+}
+
+impl AdaptiveConfig {
+    /// The defaults.
+    pub const fn new() -> Self {
+        Self {
+            objective: Objective::Thorough,
+            rtt_stop: Rtt::from_micros(200_000),
+            best: 10,
+            batch: 7,
+            levels: Levels::INTERNET,
+            model: Model::DEFAULT,
+            enough: Enough::THOROUGH,
+        }
+    }
+
+    /// The same with another objective, and what is enough for it.
+    #[must_use]
+    pub const fn aiming_at(mut self, objective: Objective) -> Self {
+        self.objective = objective;
+        self.enough = match objective {
+            Objective::Thorough | Objective::Best => Enough::THOROUGH,
+            Objective::Fast => Enough::FAST,
+        };
+        self
+    }
+}
+
+impl Default for AdaptiveConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Levels {
+    /// The levels of real addresses.
+    pub const INTERNET: Self = Self {
+        region: PrefixLengths { v4: 8, v6: 20 },
+        network: PrefixLengths { v4: 16, v6: 32 },
+        subnet: PrefixLengths { v4: 24, v6: 48 },
+        machines: true,
+    };
+}
+
+impl Model {
+    /// What `docs/evaluation.md` was made with. The tables there say what each number is worth:
+    /// most may be halved or doubled without much harm.
+    pub const DEFAULT: Self = Self {
+        prior: PerLevel {
+            country: 3.0,
+            origin_as: 1.0,
+            network: 1.0,
+            subnet: 1.0,
+            machine: 0.2,
+        },
+        spread: PerLevel {
+            country: 0.16,
+            origin_as: 0.05,
+            network: 0.05,
+            subnet: 0.04,
+            machine: 0.01,
+        },
+        shrink: 0.33,
+        whole_as: 0.3,
+        anywhere: 0.01,
+        places: PlacesModel {
+            mean: 5.136,
+            deviation: 0.8,
+            length_km: 6000.0,
+            nugget: 0.15,
+            as_deviation: 0.115,
+        },
+        after_hit: 0.9,
+        after_best_hit: 0.5,
+        patience: 0.2,
+        denoise: 1.0,
+    };
+}
+
+impl Enough {
+    /// For [`Objective::Thorough`] and [`Objective::Best`].
+    pub const THOROUGH: Self = Self {
+        missing: 0.01,
+        worth: 0.01,
+        better: 0.3,
+    };
+
+    /// For [`Objective::Fast`].
+    pub const FAST: Self = Self {
+        missing: 0.03,
+        worth: 0.06,
+        better: 0.3,
+    };
+}

@@ -1,0 +1,144 @@
+//! What the planner believes, country by country and AS by AS, and why it stopped.
+
+use nearside_types::{Asn, Country, Rtt};
+use serde::{Deserialize, Serialize};
+
+use super::super::StopReason;
+use super::belief::Group;
+use super::evidence::Evidence;
+use super::outlook::Verdict;
+use super::scale::rtt_of;
+use super::tree::NodeId;
+use super::{AdaptivePlanner, Stage};
+
+/// What the planner believes, and why it stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// The RTT below which a server counts as playable.
+    pub rtt_stop: Rtt,
+    /// Why it stopped; `None` while it runs.
+    pub stopped: Option<StopReason>,
+    /// Why it thought that it had enough, if that is why it stopped.
+    pub verdict: Option<Verdict>,
+    /// Playable servers expected among those not probed.
+    pub expected_missed: f64,
+    /// Servers expected among them that are better than the k-th best found.
+    pub expected_better: f64,
+    /// The most playable servers per probe that any group still promises.
+    pub best_promise: f64,
+    /// Every country, those with the most playable servers first.
+    pub countries: Vec<CountryView>,
+}
+
+/// What is known and believed of one country.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountryView {
+    /// The country; `None` for addresses of unknown country, taken together by region.
+    pub country: Option<Country>,
+    /// The country as a whole.
+    pub all: GroupView,
+    /// Its ASes with more than one server, in the same order.
+    pub ases: Vec<AsView>,
+}
+
+/// What is known and believed of one AS within a country.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AsView {
+    /// The AS, if it is known.
+    pub asn: Option<Asn>,
+    /// What is believed of it.
+    pub all: GroupView,
+}
+
+/// What is known and believed of some servers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupView {
+    /// Servers listed.
+    pub servers: u32,
+    /// Of those, probed.
+    pub probed: u32,
+    /// Of those, the ones that answered.
+    pub answered: u32,
+    /// Of those, the playable ones.
+    pub playable: u32,
+    /// The typical RTT of the answers; `None` without any.
+    pub typical_rtt: Option<Rtt>,
+    /// Playable servers expected among those not probed.
+    pub expected_left: f64,
+}
+
+impl AdaptivePlanner {
+    pub(super) fn explanation(&self) -> Explanation {
+        let (stopped, verdict) = match self.stage {
+            Stage::Stopped(reason, verdict) => (Some(reason), verdict),
+            Stage::Listing | Stage::Probing => (None, None),
+        };
+        Explanation {
+            rtt_stop: self.config.rtt_stop,
+            stopped,
+            verdict,
+            expected_missed: self.outlook.missed,
+            expected_better: self.outlook.better,
+            best_promise: f64::from(self.outlook.worth),
+            countries: self.country_views(),
+        }
+    }
+
+    fn country_views(&self) -> Vec<CountryView> {
+        let mut countries: Vec<CountryView> = Vec::new();
+        for label in &self.tree.labels {
+            let all = self.view(label.node);
+            match (label.origin_as, countries.last_mut()) {
+                (Some(asn), Some(country)) => country.ases.push(AsView { asn, all }),
+                _ => countries.push(CountryView {
+                    country: label.country,
+                    all,
+                    ases: Vec::new(),
+                }),
+            }
+        }
+        for country in &mut countries {
+            country
+                .ases
+                .sort_by(|a, b| GroupView::order(&a.all, &b.all));
+        }
+        countries.sort_by(|a, b| GroupView::order(&a.all, &b.all));
+        countries
+    }
+
+    fn view(&self, id: NodeId) -> GroupView {
+        let node = self.tree.node(id);
+        let mean = self.beliefs.evidence(id).and_then(Evidence::mean);
+        GroupView {
+            servers: node.servers,
+            probed: node.servers - node.unprobed,
+            answered: node.answered,
+            playable: node.playable,
+            typical_rtt: mean.map(rtt_of),
+            expected_left: self.tally.alive() * self.expected_within(id, node.end),
+        }
+    }
+
+    /// Playable servers expected in the groups of some nodes, as of the last decision. Groups stand
+    /// in the order of their nodes.
+    fn expected_within(&self, first: NodeId, end: NodeId) -> f64 {
+        let from = self.groups.partition_point(|group| group.node < first);
+        let to = self.groups.partition_point(|group| group.node < end);
+        let expected = |group: &Group| f64::from(group.left) * f64::from(group.chances.playable);
+        self.groups[from..to].iter().map(expected).sum()
+    }
+}
+
+impl GroupView {
+    /// The most playable first, then what is most expected, then the largest.
+    fn order(a: &Self, b: &Self) -> std::cmp::Ordering {
+        b.playable
+            .cmp(&a.playable)
+            .then(b.expected_left.total_cmp(&a.expected_left))
+            .then(b.servers.cmp(&a.servers))
+    }
+}

@@ -1,0 +1,330 @@
+//! Discovery without a calibration phase: every answer changes what is believed of its country, AS,
+//! network, subnet and machine, and each next probe goes where it promises most.
+//!
+//! ```text
+//!        ┌── ask ◀── choice ◀── groups with chances ◀── renew ──┐
+//!        ▼                                                     │
+//!     prober ──▶ observe ──▶ evidence of the server's groups ──┤
+//!                        └─▶ places (Gaussian process) ────────┘
+//! ```
+//!
+//! A server is asked for at most once, so the planner never sends more probes than conventional
+//! discovery. `docs/planner.md` tells the whole story.
+
+mod belief;
+mod choice;
+mod config;
+mod evidence;
+mod explain;
+mod memory;
+mod outlook;
+mod places;
+mod scale;
+mod tree;
+
+use std::collections::VecDeque;
+
+use nearside_types::Rtt;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+pub use config::{AdaptiveConfig, Enough, Levels, Model, Objective, PerLevel, PlacesModel};
+pub use explain::{AsView, CountryView, Explanation, GroupView};
+pub use memory::{Memory, RememberedGroup, RememberedServer};
+pub use outlook::Verdict;
+
+use self::belief::{Beliefs, Group};
+use self::memory::Trial;
+use self::outlook::Outlook;
+use self::scale::z_of;
+use self::tree::{ROOT, Tree};
+use super::{Activity, Listed, Next, Outcome, PlanReport, Planner, Sample, ServerId, StopReason};
+
+/// The adaptive planner. See the module.
+#[derive(Debug)]
+pub struct AdaptivePlanner {
+    config: AdaptiveConfig,
+    rng: ChaCha8Rng,
+    /// The list, until it is whole and has become the tree.
+    listing: Vec<Listed>,
+    /// What was probed before the list was whole.
+    early: Vec<Sample>,
+    states: Vec<State>,
+    tree: Tree,
+    beliefs: Beliefs,
+    /// What the last decision chose from, in the order of the tree.
+    groups: Vec<Group>,
+    outlook: Outlook,
+    /// What to recall when the list is whole.
+    memory: Option<Memory>,
+    trial: Option<Trial>,
+    tally: Tally,
+    /// The best matching RTTs so far, ascending, at most `config.best`.
+    best: Vec<Rtt>,
+    queue: VecDeque<ServerId>,
+    /// Decisions so far: the phase of the probes of each.
+    decisions: u32,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unprobed,
+    Asked,
+    /// Asked, and its first try went unanswered.
+    Overdue,
+    Settled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Listing,
+    Probing,
+    Stopped(StopReason, Option<Verdict>),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    pending: usize,
+    answered: usize,
+    matching: usize,
+    silent: usize,
+    playable: usize,
+}
+
+impl Tally {
+    /// The share of servers that answer at all; before anything is known, one in seventeen does
+    /// not, as in the papers (Table 1 of the AS paper).
+    fn alive(&self) -> f64 {
+        (self.answered as f64 + 16.0) / ((self.answered + self.silent) as f64 + 17.0)
+    }
+
+    /// The share of servers that pass the user's filters; before anything is known, all.
+    fn matching(&self) -> f64 {
+        (self.matching as f64 + 1.0) / (self.answered as f64 + 1.0)
+    }
+}
+
+impl AdaptivePlanner {
+    /// A planner with these settings; `seed` decides which of equally promising servers is asked.
+    pub fn new(config: AdaptiveConfig, seed: u64) -> Self {
+        Self {
+            config,
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            listing: Vec::new(),
+            early: Vec::new(),
+            states: Vec::new(),
+            tree: Tree::default(),
+            beliefs: Beliefs::default(),
+            groups: Vec::new(),
+            outlook: Outlook::default(),
+            memory: None,
+            trial: None,
+            tally: Tally::default(),
+            best: Vec::new(),
+            queue: VecDeque::new(),
+            decisions: 0,
+            stage: Stage::Listing,
+        }
+    }
+
+    /// Turns the list into groups. What was probed before (favourites) is taken in.
+    fn plan(&mut self) {
+        let listing = std::mem::take(&mut self.listing);
+        let (levels, model) = (&self.config.levels, &self.config.model);
+        self.tree = Tree::build(&listing, levels, &model.prior, &mut self.rng);
+        self.beliefs = Beliefs::new(&self.tree, model);
+        self.stage = Stage::Probing;
+        for sample in std::mem::take(&mut self.early) {
+            self.tree.take(sample.server);
+            self.take_in(sample);
+        }
+        if let Some(memory) = self.memory.take() {
+            self.recall(&memory, &listing);
+        }
+    }
+
+    /// The z of the k-th best matching server, or of the RTT to stop at while there are fewer.
+    fn z_best(&self) -> f32 {
+        let stop = self.config.rtt_stop;
+        let kth = match self.best.len() < self.config.best {
+            true => stop,
+            false => self.best.last().copied().unwrap_or(stop),
+        };
+        z_of(kth.min(stop))
+    }
+
+    /// One decision: renews the beliefs, looks whether it is enough, and queues the next probes.
+    fn decide(&mut self) {
+        if self.tree.node(ROOT).unprobed == 0 {
+            self.groups.clear();
+            self.outlook = Outlook::default();
+            self.stage = Stage::Stopped(StopReason::Exhausted, None);
+            return;
+        }
+        self.groups.clear();
+        self.beliefs.aim(z_of(self.config.rtt_stop), self.z_best());
+        self.beliefs.renew(&self.tree, &self.config.model, |group| {
+            self.groups.push(group);
+        });
+        let (alive, matching) = (self.tally.alive(), self.tally.matching());
+        self.outlook = Outlook::over(&self.groups, &self.config.model, alive, matching);
+        let config = &self.config;
+        let verdict = self
+            .outlook
+            .verdict(config.objective, &config.enough, self.tally.playable);
+        match verdict {
+            Some(verdict) => self.stop_if_idle(verdict),
+            None => {
+                self.choose();
+                self.decisions += 1;
+                if self.queue.is_empty() {
+                    self.stop_if_idle(Verdict::NotWorthIt);
+                }
+            }
+        }
+    }
+
+    /// An answer on its way may still change the mind.
+    fn stop_if_idle(&mut self, verdict: Verdict) {
+        if self.tally.pending == 0 {
+            self.stage = Stage::Stopped(StopReason::Expected, Some(verdict));
+        }
+    }
+
+    fn ask(&mut self, server: ServerId) {
+        self.states[server.index()] = State::Asked;
+        self.tree.take(server);
+        self.tree.count(server, |node| node.pending += 1);
+        self.tally.pending += 1;
+        self.queue.push_back(server);
+    }
+
+    /// The next queued server that nobody has settled meanwhile.
+    fn take_queued(&mut self) -> Option<ServerId> {
+        while let Some(server) = self.queue.pop_front() {
+            if self.states[server.index()] != State::Settled {
+                return Some(server);
+            }
+        }
+        None
+    }
+
+    fn no_longer_pending(&mut self, server: ServerId) {
+        self.tree.count(server, |node| node.pending -= 1);
+        self.tally.pending -= 1;
+    }
+
+    /// Learns from the outcome of a server that is no longer pending.
+    fn take_in(&mut self, sample: Sample) {
+        let Outcome::Answered(rtt) = sample.outcome else {
+            self.tally.silent += 1;
+            self.tree.count(sample.server, |node| node.silent += 1);
+            return;
+        };
+        let playable = rtt < self.config.rtt_stop;
+        self.tally.answered += 1;
+        self.tally.playable += usize::from(playable);
+        self.tree.count(sample.server, |node| {
+            node.answered += 1;
+            node.playable += u32::from(playable);
+        });
+        if sample.matches {
+            self.tally.matching += 1;
+            self.keep_if_best(rtt);
+        }
+        self.learn(sample, rtt);
+    }
+
+    fn keep_if_best(&mut self, rtt: Rtt) {
+        let at = self.best.partition_point(|&other| other <= rtt);
+        if at < self.config.best {
+            self.best.truncate(self.config.best - 1);
+            self.best.insert(at, rtt);
+        }
+    }
+}
+
+impl Planner for AdaptivePlanner {
+    fn name(&self) -> &'static str {
+        "adaptive"
+    }
+
+    fn servers_listed(&mut self, servers: &[Listed]) {
+        debug_assert_eq!(self.stage, Stage::Listing, "the list was complete");
+        self.listing.extend_from_slice(servers);
+        self.states.resize(self.listing.len(), State::Unprobed);
+    }
+
+    fn list_complete(&mut self) {
+        if self.stage == Stage::Listing {
+            self.plan();
+        }
+    }
+
+    fn next(&mut self) -> Next {
+        let mut queued = self.take_queued();
+        if queued.is_none() && self.stage == Stage::Probing {
+            self.decide();
+            queued = self.queue.pop_front();
+        }
+        match (queued, self.stage) {
+            (Some(server), _) => Next::Probe {
+                server,
+                phase: self.decisions,
+            },
+            (None, Stage::Stopped(reason, _)) => Next::Done(reason),
+            (None, Stage::Listing | Stage::Probing) => Next::Wait,
+        }
+    }
+
+    fn overdue(&mut self, server: ServerId) {
+        if self.states.get(server.index()) == Some(&State::Asked) {
+            self.states[server.index()] = State::Overdue;
+            self.no_longer_pending(server);
+        }
+    }
+
+    fn observe(&mut self, sample: Sample) {
+        self.overdue(sample.server);
+        let Some(state) = self.states.get_mut(sample.server.index()) else {
+            return;
+        };
+        let before = std::mem::replace(state, State::Settled);
+        match before {
+            State::Settled => {}
+            State::Unprobed if self.stage == Stage::Listing => self.early.push(sample),
+            State::Unprobed => {
+                self.tree.take(sample.server);
+                self.take_in(sample);
+            }
+            State::Asked | State::Overdue => self.take_in(sample),
+        }
+    }
+
+    fn remember(&mut self, memory: &Memory) {
+        self.memory = Some(memory.clone());
+    }
+
+    fn learned(&self) -> Vec<RememberedGroup> {
+        self.learned()
+    }
+
+    fn explain(&self) -> Option<Explanation> {
+        Some(self.explanation())
+    }
+
+    fn report(&self) -> PlanReport {
+        let (activity, verdict) = match self.stage {
+            Stage::Listing => (Activity::Listing, None),
+            Stage::Probing => (Activity::Probing, None),
+            Stage::Stopped(_, verdict) => (Activity::Finished, verdict),
+        };
+        PlanReport {
+            verdict,
+            expected_missed: Some(self.outlook.missed),
+            expected_better: Some(self.outlook.better),
+            ..PlanReport::of(activity)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What is still to be expected, and when that is too little to go on.
+
+use super::belief::{Chances, Group};
+use super::config::{Enough, Model, Objective};
+
+/// A question one may ask of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Is it below the RTT to stop at?
+    Playable,
+    /// Is it better than the k-th best found so far?
+    Best,
+}
+
+impl Question {
+    pub(super) fn chance(self, chances: Chances) -> f32 {
+        match self {
+            Self::Playable => chances.playable,
+            Self::Best => chances.best,
+        }
+    }
+
+    /// The servers found per probe by who goes on after a hit and leaves after a miss. For a single
+    /// server that is its chance; a large unknown group may be worth a look at a small chance,
+    /// since what one probe finds out holds for many. (The index of a bandit whose arms die at the
+    /// first miss.)
+    pub(super) fn worth(self, group: &Group, model: &Model) -> f32 {
+        let chance = self.chance(group.chances);
+        let follow = match self {
+            Self::Playable => model.after_hit,
+            Self::Best => model.after_best_hit,
+        };
+        let others = (group.at_stake() - 1) as f32;
+        let strength = group.strength;
+        let after = ((follow + strength * chance) / (1.0 + strength)).max(chance);
+        chance * (1.0 + others * after) / (1.0 + others * chance)
+    }
+}
+
+/// What is still to be expected of the servers nobody has probed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Outlook {
+    /// Playable servers among them.
+    pub(super) missed: f64,
+    /// Servers among them that are better than the k-th best.
+    pub(super) better: f64,
+    /// The most playable servers per probe that any group promises.
+    pub(super) worth: f32,
+}
+
+impl Outlook {
+    /// Adds up groups. `alive` is the share of servers that answer at all, `matching` the share of
+    /// those that pass the user's filters.
+    pub(super) fn over(groups: &[Group], model: &Model, alive: f64, matching: f64) -> Self {
+        let expected = |question: Question| -> f64 {
+            let chance = |group: &Group| f64::from(question.chance(group.chances));
+            groups.iter().map(|g| f64::from(g.left) * chance(g)).sum()
+        };
+        let worths = groups.iter().map(|g| Question::Playable.worth(g, model));
+        Self {
+            missed: alive * expected(Question::Playable),
+            better: alive * matching * expected(Question::Best),
+            worth: alive as f32 * worths.fold(0.0, f32::max),
+        }
+    }
+
+    /// Why it is enough by now, if it is.
+    pub(super) fn verdict(
+        &self,
+        objective: Objective,
+        enough: &Enough,
+        playable: usize,
+    ) -> Option<Verdict> {
+        let few_better = self.better < f64::from(enough.better);
+        if objective == Objective::Best {
+            return few_better.then_some(Verdict::BestFound);
+        }
+        let total = playable as f64 + self.missed;
+        if self.worth < enough.worth {
+            Some(Verdict::NotWorthIt)
+        } else if few_better && self.missed <= f64::from(enough.missing) * total {
+            Some(Verdict::FewMissing)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why the planner stopped by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// So few playable servers are missing that more probes make no difference.
+    FewMissing,
+    /// Some may be missing, but nowhere in particular: it would take too many probes to find one.
+    NotWorthIt,
+    /// No better server than the best found is to be expected.
+    BestFound,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::Part;
+    use super::*;
+
+    fn group(part: Part, left: u32, chance: f32) -> Group {
+        Group {
+            node: 1,
+            part,
+            left,
+            chances: Chances {
+                playable: chance,
+                best: chance / 10.0,
+            },
+            strength: 1.0,
+            busy: false,
+        }
+    }
+
+    fn worth(part: Part, left: u32, chance: f32) -> f32 {
+        Question::Playable.worth(&group(part, left, chance), &Model::DEFAULT)
+    }
+
+    #[test]
+    fn a_lone_server_is_worth_its_chance_and_a_large_unknown_group_much_more() {
+        assert_eq!(worth(Part::Loose, 50, 0.02), 0.02);
+        assert_eq!(worth(Part::Whole, 1, 0.02), 0.02);
+        assert!(worth(Part::Whole, 50, 0.02) > 0.2);
+        assert!(worth(Part::Whole, 5000, 0.0) == 0.0);
+    }
+
+    #[test]
+    fn worth_grows_with_chance_and_size_and_never_exceeds_certainty() {
+        for left in [1, 2, 10, 1000] {
+            let worths: Vec<f32> = (0..=100u8)
+                .map(|percent| worth(Part::Whole, left, f32::from(percent) / 100.0))
+                .collect();
+            assert!(worths.is_sorted(), "{worths:?}");
+            assert!(worths[100] <= 1.0);
+        }
+        assert!(worth(Part::Whole, 10, 0.1) > worth(Part::Whole, 9, 0.1));
+    }
+
+    #[test]
+    fn expectations_are_sums_over_all_servers_left() {
+        let groups = [group(Part::Loose, 10, 0.5), group(Part::Whole, 4, 0.25)];
+        let outlook = Outlook::over(&groups, &Model::DEFAULT, 0.9, 0.5);
+        assert!((outlook.missed - 0.9 * 6.0).abs() < 1e-6);
+        assert!((outlook.better - 0.9 * 0.5 * 0.6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn each_objective_stops_for_its_own_reason() {
+        let enough = Enough::THOROUGH;
+        let verdict = |objective, missed, better, worth| {
+            let outlook = Outlook {
+                missed,
+                better,
+                worth,
+            };
+            outlook.verdict(objective, &enough, 1000)
+        };
+        assert_eq!(verdict(Objective::Thorough, 50.0, 0.0, 0.5), None);
+        assert_eq!(
+            verdict(Objective::Thorough, 5.0, 0.0, 0.5),
+            Some(Verdict::FewMissing)
+        );
+        assert_eq!(
+            verdict(Objective::Thorough, 5.0, 2.0, 0.5),
+            None,
+            "a better one is likely"
+        );
+        assert_eq!(
+            verdict(Objective::Thorough, 50.0, 2.0, 0.001),
+            Some(Verdict::NotWorthIt)
+        );
+        assert_eq!(
+            verdict(Objective::Best, 50.0, 0.1, 0.5),
+            Some(Verdict::BestFound)
+        );
+        assert_eq!(verdict(Objective::Best, 5.0, 2.0, 0.001), None);
+    }
+}
