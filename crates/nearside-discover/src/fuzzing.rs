@@ -5,12 +5,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use nearside_types::{Listed, Moment, Origin, ServerAddr};
+use nearside_types::{Asn, Listed, Moment, Origin, Rtt, ServerAddr};
 use nearside_wire::list::OriginForm;
 use nearside_wire::steam::{Filter, Region};
 
 use crate::inspect::{InspectConfig, InspectOutput, Inspection};
-use crate::planner::{PlannerConfig, PlannerKind, ServerId};
+use crate::planner::{
+    AdaptiveConfig, AdaptivePlanner, Next, Objective, Outcome, Planner, PlannerConfig, PlannerKind,
+    Sample, ServerId,
+};
 use crate::prober::{Input, Limit, MAX_TRIES, Output, PortId, Prober, ProberConfig, Protocol};
 use crate::sources::{Quake3Query, Quake3Source, Source, SourceOutput, SteamQuery, SteamSource};
 
@@ -151,6 +154,92 @@ fn check(prober: &Prober) {
     assert!(summary.probes_sent <= (SERVERS * MAX_TRIES * 4) as u64);
     let answered = prober.snapshot().servers.len();
     assert_eq!(answered, summary.answered);
+}
+
+/// Any list, and any sequence of answers, silence and late or invented outcomes, leaves the adaptive
+/// planner's books straight: nobody asked twice, nobody asked who is settled, an end in the end.
+pub fn adaptive_planner(bytes: &[u8]) {
+    let [choice, count, rest @ ..] = bytes else {
+        return;
+    };
+    let objective = match choice & 3 {
+        0 => Objective::Best,
+        1 => Objective::Fast,
+        _ => Objective::Thorough,
+    };
+    let config = AdaptiveConfig {
+        best: usize::from(choice >> 2 & 7),
+        ..AdaptiveConfig::new().aiming_at(objective)
+    };
+    let mut planner = AdaptivePlanner::new(config, u64::from(*choice));
+    let (hosts, events) = rest.split_at(usize::from(*count).min(rest.len()));
+    let servers: Vec<Listed> = hosts.iter().enumerate().map(scattered).collect();
+    planner.servers_listed(&servers);
+    let mut asked = vec![false; servers.len()];
+    let mut events = events.chunks(3);
+    if choice & 0x80 != 0
+        && let Some(event) = events.next()
+    {
+        settle(&mut planner, &mut asked, event); // a favourite
+    }
+    planner.list_complete();
+    for event in events {
+        if let Next::Probe { server, .. } = planner.next() {
+            assert!(!asked[server.index()], "asked twice");
+            asked[server.index()] = true;
+        }
+        settle(&mut planner, &mut asked, event);
+    }
+    // Silence from now on: it has to come to an end.
+    for _ in 0..=2 * servers.len() {
+        match planner.next() {
+            Next::Done(_) => return,
+            Next::Probe { server, .. } => {
+                assert!(!asked[server.index()], "asked twice");
+                asked[server.index()] = true;
+            }
+            Next::Wait => (0..servers.len()).for_each(|index| {
+                planner.overdue(ServerId::from_index(index));
+            }),
+        }
+    }
+    panic!("no end for {} servers", servers.len());
+}
+
+/// A server whose byte says where it stands: some share machines, some have no origin.
+fn scattered((index, byte): (usize, &u8)) -> Listed {
+    let [a, b, c] = [byte >> 6, byte >> 4 & 3, byte >> 2 & 3];
+    let addr = SocketAddr::from(([20 + a, b, c, byte & 3], 27015 + index as u16));
+    let country = ["DE", "NZ", "RU", "?"][usize::from(a)].parse().ok();
+    Listed {
+        addr: ServerAddr::from_socket(addr).expect("ports above 27015"),
+        origin: Origin {
+            asn: (b > 0).then_some(Asn(u32::from(b))),
+            country,
+        },
+    }
+}
+
+/// An outcome for any server, asked or not, known or not.
+fn settle(planner: &mut AdaptivePlanner, asked: &mut [bool], event: &[u8]) {
+    let &[who, what, rtt] = event else { return };
+    let server = ServerId(u32::from(who));
+    let outcome = match what % 8 {
+        0 => return planner.overdue(server),
+        1 => Outcome::Silent,
+        2 => Outcome::Down,
+        _ => Outcome::Answered(Rtt::from_micros(u32::from(rtt).pow(2) * 40)),
+    };
+    if let Some(asked) = asked.get_mut(server.index()) {
+        *asked = true; // whoever settled it, nobody is to ask for it any more
+    }
+    planner.observe(Sample {
+        server,
+        outcome,
+        matches: what & 0x10 == 0,
+    });
+    let missed = planner.report().expected_missed;
+    assert!(missed.is_some_and(|missed| missed >= 0.0 && missed.is_finite()));
 }
 
 /// Any sequence of datagrams brings a list source to its end, and every server it reported came out.

@@ -32,6 +32,11 @@ proptest! {
     }
 
     #[test]
+    fn any_sequence_of_outcomes_brings_the_adaptive_planner_to_its_end(bytes in vec(any::<u8>(), 0..400)) {
+        fuzzing::adaptive_planner(&bytes);
+    }
+
+    #[test]
     fn any_sequence_of_datagrams_brings_a_source_to_its_end(bytes in sequences()) {
         fuzzing::list_source(&bytes);
     }

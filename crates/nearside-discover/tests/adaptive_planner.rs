@@ -1,0 +1,351 @@
+//! The adaptive planner against small worlds where every answer is known: what it finds, what it
+//! leaves alone, and that it ends whatever happens.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::{HashSet, VecDeque};
+
+use nearside_discover::planner::{
+    AdaptiveConfig, AdaptivePlanner, Listed, Next, Objective, Outcome, PlanReport, Planner, Sample,
+    ServerId, StopReason,
+};
+use nearside_types::{Asn, Origin, Rtt};
+use proptest::prelude::*;
+
+/// A server with its truth: `None` never answers.
+#[derive(Debug, Clone)]
+struct Truth {
+    listed: Listed,
+    rtt_ms: Option<u32>,
+    matches: bool,
+}
+
+fn server(addr: &str, asn: u32, country: &str, rtt_ms: Option<u32>) -> Truth {
+    Truth {
+        listed: Listed {
+            addr: addr.parse().unwrap(),
+            origin: Origin {
+                asn: (asn > 0).then_some(Asn(asn)),
+                country: country.parse().ok(),
+            },
+        },
+        rtt_ms,
+        matches: true,
+    }
+}
+
+/// `networks` /16s of 60 servers each on machines of their own, 1 to 10 ms apart.
+fn network(first: u8, networks: u8, asn: u32, country: &str, rtt_ms: u32) -> Vec<Truth> {
+    let one = |(second, host): (u8, u32)| {
+        let addr = format!("{first}.{second}.{}.{}:27015", host / 20, host % 20 + 1);
+        server(&addr, asn, country, Some(rtt_ms + host % 10))
+    };
+    let all = (0..networks).flat_map(|second| (0..60).map(move |host| (second, host)));
+    all.map(one).collect()
+}
+
+/// A client in Australia: two near ASes, four far ones.
+fn seen_from_australia() -> Vec<Truth> {
+    [
+        network(11, 1, 1, "AU", 20),
+        network(12, 1, 2, "NZ", 55),
+        network(21, 4, 3, "DE", 310),
+        network(22, 4, 4, "US", 210),
+        network(23, 4, 5, "GB", 300),
+        network(24, 4, 6, "FR", 305),
+    ]
+    .concat()
+}
+
+#[derive(Debug)]
+struct Run {
+    probed: Vec<ServerId>,
+    reason: StopReason,
+    report: PlanReport,
+}
+
+impl Run {
+    fn found(&self, world: &[Truth], below_ms: u32) -> usize {
+        let near = |id: &&ServerId| world[id.index()].rtt_ms.is_some_and(|rtt| rtt < below_ms);
+        self.probed.iter().filter(near).count()
+    }
+}
+
+fn sample(world: &[Truth], server: ServerId) -> Sample {
+    let truth = &world[server.index()];
+    let outcome = match truth.rtt_ms {
+        Some(ms) => Outcome::Answered(Rtt::from_micros(ms * 1000)),
+        None => Outcome::Silent,
+    };
+    Sample {
+        server,
+        outcome,
+        matches: truth.matches,
+    }
+}
+
+/// Answers come after `lag` more probes; the silent are told overdue first.
+fn run_with(config: AdaptiveConfig, world: &[Truth], lag: usize) -> Run {
+    let mut planner = AdaptivePlanner::new(config, 5);
+    let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    planner.list_complete();
+    let mut probed = Vec::new();
+    let mut in_flight = VecDeque::new();
+    loop {
+        let next = planner.next();
+        if let Next::Probe { server, .. } = next {
+            probed.push(server);
+            in_flight.push_back(server);
+            if in_flight.len() <= lag {
+                continue;
+            }
+        }
+        match (next, in_flight.pop_front()) {
+            (_, Some(server)) => {
+                if world[server.index()].rtt_ms.is_none() {
+                    planner.overdue(server);
+                }
+                planner.observe(sample(world, server));
+            }
+            (Next::Done(reason), None) => {
+                let report = planner.report();
+                return Run {
+                    probed,
+                    reason,
+                    report,
+                };
+            }
+            (_, None) => panic!("waits although everything asked for was observed"),
+        }
+    }
+}
+
+fn run(world: &[Truth]) -> Run {
+    run_with(AdaptiveConfig::new(), world, 3)
+}
+
+#[test]
+fn near_servers_are_all_found_and_far_ones_hardly_asked() {
+    let world = seen_from_australia();
+    let run = run(&world);
+    assert_eq!(run.found(&world, 200), 120, "of 120 near ones");
+    assert!(run.probed.len() < 200, "{} probes", run.probed.len());
+    assert_eq!(run.reason, StopReason::Expected);
+    assert!(run.report.expected_missed.unwrap() < 5.0);
+}
+
+#[test]
+fn the_best_come_first() {
+    let world = seen_from_australia();
+    let run = run(&world);
+    let mut nearest = run.probed.iter().enumerate().filter(|(_, id)| id.0 < 60);
+    let (at, _) = nearest.nth(29).unwrap();
+    assert!(at < 80, "30 of the nearest AS within {at} probes");
+}
+
+#[test]
+fn without_countries_or_ases_it_still_works() {
+    for (with_country, with_as) in [(false, true), (true, false), (false, false)] {
+        let mut world = seen_from_australia();
+        for truth in &mut world {
+            let origin = &mut truth.listed.origin;
+            origin.country = origin.country.filter(|_| with_country);
+            origin.asn = origin.asn.filter(|_| with_as);
+        }
+        let run = run(&world);
+        assert_eq!(run.found(&world, 200), 120);
+        assert!(run.probed.len() < 250, "{} probes", run.probed.len());
+    }
+}
+
+#[test]
+fn who_wants_the_best_only_gets_them_with_fewer_probes() {
+    let world = seen_from_australia();
+    let best = AdaptiveConfig::new().aiming_at(Objective::Best);
+    let (best, all) = (run_with(best, &world, 3), run(&world));
+    assert!(best.probed.len() < all.probed.len());
+    // Six of the nearest network have 20 ms and six 21 ms.
+    let nearest = best.found(&world, 22);
+    assert!(nearest >= 10, "{nearest} of the 12 nearest");
+}
+
+#[test]
+fn a_full_server_is_no_reason_to_stop_looking_for_the_best() {
+    let mut world = seen_from_australia();
+    for truth in &mut world[..55] {
+        truth.matches = false;
+    }
+    let best = AdaptiveConfig::new().aiming_at(Objective::Best);
+    let run = run_with(best, &world, 3);
+    let wanted = |id: &&ServerId| world[id.index()].matches && id.0 < 120;
+    let wanted = run.probed.iter().filter(wanted).count();
+    assert!(wanted >= 10, "{wanted} near ones that match");
+}
+
+#[test]
+fn a_machine_speaks_for_all_its_servers() {
+    // 40 far machines and 2 near ones of 10 servers each in one network.
+    let mut world = network(30, 2, 9, "DE", 20);
+    for machine in 0..42u32 {
+        let rtt = if machine % 21 == 0 { 150 } else { 260 };
+        for port in 0..10 {
+            let addr = format!("31.1.{}.{}:{}", machine / 6, machine + 1, 27015 + port);
+            world.push(server(&addr, 7, "US", Some(rtt)));
+        }
+    }
+    let run = run(&world);
+    let far = run.probed.len() - run.found(&world, 200);
+    assert!(far <= 80, "{far} probes to 40 far machines");
+    assert!(run.found(&world, 200) >= 120 + 10);
+}
+
+#[test]
+fn a_dead_machine_is_given_up_while_others_promise_more() {
+    let mut world = network(30, 1, 9, "DE", 20);
+    for port in 0..40 {
+        world.push(server(&format!("30.0.9.9:{}", 27015 + port), 9, "DE", None));
+    }
+    let run = run(&world);
+    let last_alive = run.probed.iter().rposition(|id| id.0 < 60).unwrap();
+    let dead_before = run.probed[..last_alive].iter().filter(|id| id.0 >= 60);
+    assert!(dead_before.count() <= 6);
+    assert_eq!(run.found(&world, 200), 60);
+}
+
+#[test]
+fn a_network_with_a_wrong_country_is_found_through_its_as() {
+    let mut world = [
+        network(11, 6, 1, "AU", 20),
+        network(21, 12, 3, "DE", 310),
+        network(22, 12, 4, "DE", 300),
+    ]
+    .concat();
+    for truth in &mut world[300..360] {
+        truth.listed.origin.country = "DE".parse().ok();
+    }
+    let run = run(&world);
+    assert!(run.found(&world, 200) >= 357, "{}", run.found(&world, 200));
+}
+
+#[test]
+fn where_nearly_everything_is_near_all_is_probed() {
+    let world = [
+        network(11, 3, 1, "DE", 20),
+        network(12, 3, 2, "FR", 30),
+        network(13, 3, 3, "PL", 40),
+    ]
+    .concat();
+    let run = run(&world);
+    assert!(run.probed.len() >= world.len() - 6);
+    assert!(run.report.expected_missed.unwrap() <= 6.0);
+}
+
+#[test]
+fn nothing_answers_and_it_ends_all_the_same() {
+    let mut world = seen_from_australia();
+    for truth in &mut world {
+        truth.rtt_ms = None;
+    }
+    let run = run(&world);
+    assert_eq!(run.found(&world, 1000), 0);
+}
+
+#[test]
+fn an_empty_list_is_exhausted_at_once() {
+    assert_eq!(run(&[]).reason, StopReason::Exhausted);
+}
+
+#[test]
+fn a_silent_first_server_holds_its_group_up_for_one_try_only() {
+    let world = network(11, 1, 1, "AU", 20);
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 1);
+    let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    planner.list_complete();
+    let Next::Probe { server: first, .. } = planner.next() else {
+        panic!("it begins with a probe");
+    };
+    assert_eq!(planner.next(), Next::Wait, "one bet on an unknown country");
+    planner.overdue(first);
+    let Next::Probe { server: second, .. } = planner.next() else {
+        panic!("the next bet");
+    };
+    assert_ne!(first, second);
+    planner.observe(sample(&world, first));
+    planner.observe(sample(&world, second));
+    assert!(matches!(planner.next(), Next::Probe { .. }));
+}
+
+#[test]
+fn the_same_seed_asks_the_same_servers() {
+    let world = seen_from_australia();
+    let probed = |seed| {
+        let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), seed);
+        let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+        planner.servers_listed(&listed);
+        planner.list_complete();
+        let mut probed = Vec::new();
+        while let Next::Probe { server, .. } = planner.next() {
+            probed.push(server);
+            planner.observe(sample(&world, server));
+        }
+        probed
+    };
+    assert_eq!(probed(1), probed(1));
+    assert_ne!(probed(1), probed(2));
+}
+
+/// Countries, ASes, addresses and RTTs without any sense.
+fn chaos() -> impl Strategy<Value = Vec<Truth>> {
+    let host = (0u8..5, 0u8..3, 0u8..4, 1u16..4);
+    let truth = (
+        0u32..5,
+        0usize..5,
+        proptest::option::weighted(0.8, 0u32..2000),
+        any::<bool>(),
+    );
+    proptest::collection::hash_map(host, truth, 0..150).prop_map(|servers| {
+        let countries = ["DE", "US", "JP", "RU", "-"];
+        servers
+            .into_iter()
+            .map(|((a, b, c, port), (asn, country, rtt_ms, matches))| Truth {
+                matches,
+                ..server(
+                    &format!("{}.{b}.0.{c}:{port}", 20 + a),
+                    asn,
+                    countries[country],
+                    rtt_ms,
+                )
+            })
+            .collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn in_any_world_no_server_is_asked_twice_and_an_end_is_reached(
+        world in chaos(),
+        lag in 0usize..40,
+        best in 0usize..20,
+        batch in 0usize..40,
+        stop_ms in 0u32..700,
+        objective in proptest::sample::select(vec![Objective::Thorough, Objective::Fast, Objective::Best]),
+    ) {
+        let config = AdaptiveConfig {
+            best,
+            batch,
+            rtt_stop: Rtt::from_micros(stop_ms * 1000),
+            ..AdaptiveConfig::new().aiming_at(objective)
+        };
+        let run = run_with(config, &world, lag);
+        let different: HashSet<ServerId> = run.probed.iter().copied().collect();
+        prop_assert_eq!(different.len(), run.probed.len());
+        let expected = run.report.expected_missed.unwrap();
+        prop_assert!((0.0..=world.len() as f64).contains(&expected));
+        if run.reason == StopReason::Exhausted {
+            prop_assert_eq!(run.probed.len(), world.len());
+            prop_assert_eq!(expected, 0.0);
+        }
+    }
+}
