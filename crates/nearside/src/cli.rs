@@ -168,7 +168,7 @@ pub struct ProbingArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Planning")]
 pub struct PlanningArgs {
-    /// conventional, steam, as, country or country-only
+    /// adaptive, conventional, steam, as, country or country-only
     #[arg(long, value_name = "NAME", default_value_t = PlannerKind::As)]
     pub planner: PlannerKind,
     /// Stop when what is left is at least this far away [default: 200, or --max-rtt and a tenth]
