@@ -6,6 +6,8 @@
 pub(super) enum Layer {
     Vocabulary,
     Codecs,
+    /// Mathematics that more than one engine may stand on.
+    Models,
     Engines,
     Worlds,
     Experiments,
@@ -23,7 +25,7 @@ const TABLE: [(&str, Layer); 15] = [
     ("nearside-world", Layer::Worlds),
     ("nearside-discover", Layer::Engines),
     ("nearside-origin", Layer::Engines),
-    ("nearside-coords", Layer::Engines),
+    ("nearside-coords", Layer::Models),
     ("nearside-detour", Layer::Engines),
     ("nearside-placement", Layer::Engines),
     ("nearside-wire", Layer::Codecs),
