@@ -1,9 +1,10 @@
 //! The words every other crate speaks: addresses and prefixes, origin AS and country, round-trip
-//! times, moments on a clock somebody else reads, and quantiles.
+//! times and matrices of them, moments on a clock somebody else reads, and quantiles.
 //!
 //! No I/O, no clock, no randomness; units live in the types.
 
 mod addr;
+mod latency_matrix;
 mod listed;
 mod moment;
 mod origin;
@@ -11,6 +12,7 @@ mod quantile;
 mod rtt;
 
 pub use addr::{AddrClass, ParseAddrError, Prefix, PrefixLengths, ServerAddr};
+pub use latency_matrix::LatencyMatrix;
 pub use listed::Listed;
 pub use moment::Moment;
 pub use origin::{Asn, Country, Origin, ParseAsnError, ParseCountryError};
