@@ -20,6 +20,7 @@ mod params;
 mod place;
 mod population;
 mod population_csv;
+pub mod recorded;
 pub mod virtual_time;
 
 pub use address_book::AddressBook;
@@ -28,6 +29,7 @@ pub use cities::country_position;
 pub use fold::{FoldError, Folded, fold};
 pub use fraction::{Fraction, NotAFraction};
 pub use generate::{NoNetworks, generate, generate_from};
+pub use lines::LineFault;
 pub use list_master::{ListMaster, ListMasterConfig};
 pub use params::{Game, ParamsError, WorldParams};
 pub use place::Position;

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use nearside_types::{Origin, Rtt, ServerAddr};
 use thiserror::Error;
 
-use crate::lines::Lines;
+use crate::lines::{LineFault, Lines};
 use crate::population::{Population, WorldServer};
 
 const FIXED_COLUMNS: [&str; 4] = ["addr", "port", "asn", "country"];
@@ -52,8 +52,8 @@ pub enum PopulationError {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum HeaderFault {
     /// The line cannot be taken apart into columns.
-    #[error("{0}")]
-    Line(RowFault),
+    #[error(transparent)]
+    Line(#[from] LineFault),
     /// The fixed columns are not there, or not in their order.
     #[error(
         "column {column} is `{found}`, expected `{expected}` (a population starts with addr,port,asn,country,rtt_ms:NAME)"
@@ -114,18 +114,9 @@ pub enum RowFault {
         /// The line that had it first.
         first: u64,
     },
-    /// The bytes are not UTF-8.
-    #[error("not UTF-8 text")]
-    NotText,
-    /// A quoted field has no end, or something follows its end.
-    #[error("a quoted field does not end before a comma or the end of the line")]
-    Quotes,
-    /// Longer than any server's line.
-    #[error("longer than {max} bytes: is this a population file?")]
-    TooLong {
-        /// The longest line that is read.
-        max: u64,
-    },
+    /// The line cannot be taken apart into fields.
+    #[error(transparent)]
+    Line(#[from] LineFault),
 }
 
 /// Reads a population server by server; the header is read when it is made.
@@ -145,7 +136,7 @@ impl<R: Read> PopulationReader<R> {
     /// When nothing can be read or the first line is not a population's header.
     pub fn new(label: &str, source: R) -> Result<Self, PopulationError> {
         let label = label.to_owned();
-        let opened = Lines::new(source).and_then(|mut lines| {
+        let opened = Lines::new(source, ',').and_then(|mut lines| {
             let header = lines.next_fields()?;
             Ok((lines, header))
         });
@@ -197,6 +188,7 @@ impl<R: Read> Iterator for PopulationReader<R> {
             Ok(fields) => fields?,
             Err(source) => return Some(Err(PopulationError::Read { label, source })),
         };
+        let fields = fields.map_err(RowFault::from);
         let server = fields.and_then(|fields| self.server(&fields));
         let line = self.lines.number;
         Some(server.map_err(|fault| PopulationError::Row { label, line, fault }))
@@ -276,7 +268,7 @@ fn parse_header(header: &[String]) -> Result<Vec<String>, HeaderFault> {
     }
     let mut clients: Vec<String> = Vec::new();
     for (index, found) in header.iter().enumerate().skip(FIXED_COLUMNS.len()) {
-        let name = found.strip_prefix(RTT_PREFIX).unwrap_or("");
+        let name = found.strip_prefix(RTT_PREFIX).unwrap_or("").trim();
         if name.is_empty() {
             return Err(HeaderFault::NotRtt {
                 column: index + 1,
