@@ -39,11 +39,17 @@ pub(crate) struct Rack {
 const ATTEMPTS: usize = 64;
 
 impl<'a> AddressPlan<'a> {
-    pub(crate) fn new(book: &'a AddressBook, params: &'a WorldParams) -> Self {
+    /// A plan for so many servers in each country.
+    pub(crate) fn new(
+        book: &'a AddressBook,
+        params: &'a WorldParams,
+        servers: BTreeMap<Country, usize>,
+    ) -> Self {
         Self {
             countries: Countries {
                 book,
                 params,
+                servers,
                 plans: BTreeMap::new(),
             },
             taken: HashSet::new(),
@@ -89,6 +95,11 @@ impl<'a> AddressPlan<'a> {
         Some((asn, abroad(asn)))
     }
 
+    /// How many /16s an AS has in the country, as far as its servers may be spread over them.
+    pub(crate) fn room(&mut self, country: Country, asn: Asn, rng: &mut impl Rng) -> usize {
+        self.countries.plan(country, rng).room(asn)
+    }
+
     /// A /16 of the AS in the country, another each time while there are any.
     ///
     /// # Panics
@@ -120,6 +131,7 @@ impl<'a> AddressPlan<'a> {
 struct Countries<'a> {
     book: &'a AddressBook,
     params: &'a WorldParams,
+    servers: BTreeMap<Country, usize>,
     plans: BTreeMap<Country, CountryPlan<'a>>,
 }
 
@@ -129,7 +141,8 @@ impl<'a> Countries<'a> {
         self.plans.entry(country).or_insert_with(|| {
             let pages = book.pages(country);
             let pages = pages.expect("countries the book does not cover were refused");
-            CountryPlan::new(pages, country, params, rng)
+            let servers = self.servers.get(&country).copied().unwrap_or(0);
+            CountryPlan::new(pages, country, servers, params, rng)
         })
     }
 }

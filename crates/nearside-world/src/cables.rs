@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::params::{ParamsError, RttParams, WorldParams, ensure};
+use crate::params::{ParamsError, RttModel, RttParams, WorldParams, ensure};
 use crate::place::Position;
 
 /// Light in fibre goes 100 km and back in one millisecond.
@@ -45,7 +45,13 @@ impl<'a> CableMap<'a> {
 
     /// The round trip in milliseconds from a client's city to a server's, without what the access
     /// lines at both ends add: through the best pair of near hubs, or directly between neighbours.
+    ///
+    /// On great circles it is a cable straight from one to the other.
     pub(crate) fn path_ms(&self, client: Position, server: Position) -> f64 {
+        if self.rtt.model == RttModel::GreatCircle {
+            let length = self.rtt.cable_factor * client.distance_km(server);
+            return length / KM_PER_RTT_MS + self.rtt.direct_ms;
+        }
         let entries = self.nearest_hubs(client, self.rtt.client_hubs);
         let exits = self.nearest_hubs(server, self.rtt.server_hubs);
         let mut best = self.direct_ms(client, server);
@@ -167,6 +173,16 @@ mod tests {
         let frankfurt = Position::new(50.1, 8.7);
         let straight = 9_300.0 / KM_PER_RTT_MS;
         assert!(path("JP", frankfurt) > 2.0 * straight);
+    }
+
+    #[test]
+    fn a_great_circle_would_bring_japan_near_europe() {
+        let straight = WorldParams::from_toml("[rtt]\nmodel = \"great-circle\"").unwrap();
+        let [latitude, longitude, _] = straight.clients["JP"];
+        let (tokyo, frankfurt) = (Position::new(latitude, longitude), Position::new(50.1, 8.7));
+        let rtt = CableMap::new(&straight).path_ms(tokyo, frankfurt);
+        let over_cables = path("JP", frankfurt);
+        assert!(rtt < 0.55 * over_cables, "{rtt} of {over_cables} ms");
     }
 
     #[test]

@@ -193,6 +193,22 @@ pub(crate) mod millis {
     }
 }
 
+/// Durations as hours with a fraction, for what is slow.
+pub(crate) mod hours {
+    use super::Duration;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Duration, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_f64(value.as_secs_f64() / 3600.0)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+        let hours = f64::deserialize(d)?;
+        Duration::try_from_secs_f64(hours * 3600.0)
+            .map_err(|_| D::Error::custom(format!("{hours} is not a number of hours")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,20 +8,24 @@ mod config;
 mod enemy_territory;
 mod limits;
 mod persona;
+mod weather;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use nearside_types::{Moment, Rtt, ServerAddr};
+use nearside_types::{Country, Moment, Rtt, ServerAddr};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 pub use config::{ChallengePolicy, FarmConfig, Protocol, RateLimits};
 use limits::Limits;
+pub use weather::Weather;
+use weather::busiest_at;
 
 use crate::chance::{OwnKeys, exponential, server_stream};
+use crate::cities::country_position;
 use crate::fraction::Fraction;
 use crate::population::Population;
 
@@ -32,20 +36,32 @@ pub struct FarmServer {
     pub addr: ServerAddr,
     /// The base RTT of the path to it; `None` for one that never answers.
     pub rtt: Option<Rtt>,
+    /// The time of day, UTC, at which its networks are busiest.
+    pub busiest: Duration,
 }
 
 impl FarmServer {
-    /// All servers of a population, at the distance they have from the client of a column.
+    /// All servers of a population, at the distance they have from the client of a column. They are
+    /// busiest in the evening of their country's largest city.
     ///
     /// # Panics
     /// If the population has no such column.
     pub fn seen_from(population: &Population, client: usize) -> Vec<Self> {
         assert!(client < population.clients.len(), "no such client column");
+        let mut evenings: BTreeMap<Option<Country>, Duration> = BTreeMap::new();
         let servers = population.servers.iter();
         servers
-            .map(|server| Self {
-                addr: server.addr,
-                rtt: server.rtt[client],
+            .map(|server| {
+                let country = server.origin.country;
+                let busiest = evenings.entry(country).or_insert_with(|| {
+                    let place = country.and_then(country_position);
+                    busiest_at(place.map_or(0.0, |place| place.longitude))
+                });
+                Self {
+                    addr: server.addr,
+                    rtt: server.rtt[client],
+                    busiest: *busiest,
+                }
             })
             .collect()
     }
@@ -99,6 +115,7 @@ pub struct Farm {
 struct ServerState {
     index: u32,
     rtt: Option<Rtt>,
+    busiest: Duration,
     /// Requests so far.
     requests: u32,
 }
@@ -110,6 +127,7 @@ impl Farm {
             let state = ServerState {
                 index,
                 rtt: server.rtt,
+                busiest: server.busiest,
                 requests: 0,
             };
             (server.addr, state)
@@ -176,6 +194,8 @@ impl Farm {
         let base = server.rtt.ok_or(Outcome::Silent)?;
         server.requests = server.requests.wrapping_add(1);
         let (index, number) = (server.index, server.requests);
+        let weather = &self.config.weather;
+        let base = weather.at(now, base.as_duration(), addr, server.busiest, self.seed);
         let mut luck = Luck::new(self.seed, addr, number, base);
         if luck.loses(&self.config) {
             return Err(Outcome::RequestLost);
@@ -230,10 +250,10 @@ struct Luck {
 const DUPLICATE_LAG_MEAN: Duration = Duration::from_millis(10);
 
 impl Luck {
-    fn new(seed: u64, server: ServerAddr, number: u32, base: Rtt) -> Self {
+    fn new(seed: u64, server: ServerAddr, number: u32, base: Duration) -> Self {
         Self {
             rng: server_stream(seed, "exchange", server, number),
-            base: base.as_duration(),
+            base,
         }
     }
 

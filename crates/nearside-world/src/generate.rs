@@ -67,7 +67,7 @@ pub fn generate_from(
     }
     let outline = Outline::new(params, game, answering.unwrap_or(params.answering(game)));
     let cities = Cities::new(params);
-    let mut builder = Builder::new(book, params, game, &cities, seed);
+    let mut builder = Builder::new(book, params, game, &cities, &outline, seed);
     for plan in &outline.ases {
         builder.add_as(plan);
     }

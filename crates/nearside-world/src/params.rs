@@ -10,7 +10,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::chance::ProbeNoise;
-use crate::farm::{self, FarmConfig};
+use crate::farm::{self, FarmConfig, Weather};
 use crate::fraction::Fraction;
 
 mod check;
@@ -21,8 +21,9 @@ const BUILTIN: &str = include_str!("../../../scenarios/hub.toml");
 
 /// Sections that are lists of named things: a file that has one replaces it as a whole, since half
 /// of one map and half of another make no world. All other sections are merged key by key.
-const REPLACED_WHOLE: [&str; 6] = [
+const REPLACED_WHOLE: [&str; 7] = [
     "clients",
+    "client_routes",
     "hubs",
     "cables",
     "us_hosting_cities",
@@ -62,10 +63,18 @@ impl Game {
 #[serde(deny_unknown_fields)]
 pub struct WorldParams {
     pub(crate) population: PopulationParams,
+    /// Other times at which somebody looked.
+    #[serde(default)]
+    pub(crate) editions: BTreeMap<String, EditionParams>,
     pub(crate) prefixes: PrefixParams,
     pub(crate) rtt: RttParams,
+    #[serde(default)]
+    pub(crate) weather: WeatherParams,
     /// Latitude, longitude, access delay in milliseconds.
     pub(crate) clients: BTreeMap<String, [f64; 3]>,
+    /// What is particular about the routes of some clients.
+    #[serde(default)]
+    pub(crate) client_routes: BTreeMap<String, RouteParams>,
     /// Latitude, longitude.
     pub(crate) hubs: BTreeMap<String, [f64; 2]>,
     pub(crate) cables: CableParams,
@@ -93,6 +102,15 @@ pub(crate) struct PopulationParams {
     pub(crate) silent_fraction: f64,
 }
 
+/// What is different in an edition of the CS:S population.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EditionParams {
+    pub(crate) answering: usize,
+    pub(crate) ases: usize,
+    pub(crate) silent_fraction: f64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GammaParams {
@@ -109,12 +127,14 @@ pub(crate) struct PrefixParams {
     pub(crate) servers_per_hosting_address: f64,
     pub(crate) max_servers_per_address: usize,
     pub(crate) first_octets_per_country: usize,
+    pub(crate) servers_per_first_octet: usize,
     pub(crate) shared_fraction: Fraction,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RttParams {
+    pub(crate) model: RttModel,
     pub(crate) as_factor_sigma: f64,
     pub(crate) as_offset_ms_mean: f64,
     pub(crate) inflation: f64,
@@ -130,6 +150,37 @@ pub(crate) struct RttParams {
     pub(crate) cable_factor: f64,
     pub(crate) client_hubs: usize,
     pub(crate) server_hubs: usize,
+}
+
+/// What happens to packets and paths beside the noise of `[rtt]`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct WeatherParams {
+    pub(crate) loss: Fraction,
+    pub(crate) duplicates: Fraction,
+    pub(crate) drift_sigma: f64,
+    pub(crate) drift_hours: f64,
+    pub(crate) diurnal_ms: f64,
+    pub(crate) start_hour_utc: f64,
+}
+
+/// Where packets go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RttModel {
+    /// Over the cables between hubs.
+    Hub,
+    /// Straight: as no packet goes, to show what that assumption does.
+    GreatCircle,
+}
+
+/// How the routes of one client differ from those of others: what `[rtt]` says for all, and this for
+/// one.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RouteParams {
+    pub(crate) as_factor_sigma: Option<f64>,
+    pub(crate) as_offset_ms_mean: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -197,6 +248,21 @@ impl WorldParams {
         Ok(params)
     }
 
+    /// The same world at another time, if it has one of that name: `february-2008` is what the
+    /// Australian client of the AS paper saw.
+    pub fn edition(&self, name: &str) -> Option<Self> {
+        let &EditionParams {
+            answering,
+            ases,
+            silent_fraction,
+        } = self.editions.get(name)?;
+        let mut params = self.clone();
+        params.population.answering = answering;
+        params.population.ases = ases;
+        params.population.silent_fraction = silent_fraction;
+        Some(params)
+    }
+
     /// The places a client can be at, in alphabetical order: the RTT columns of a population.
     pub fn clients(&self) -> impl Iterator<Item = &str> {
         self.clients.keys().map(String::as_str)
@@ -219,7 +285,20 @@ impl WorldParams {
                 Game::EnemyTerritory => farm::Protocol::EnemyTerritory,
             },
             noise: self.probe_noise(),
+            loss: self.weather.loss,
+            duplicates: self.weather.duplicates,
+            weather: self.weather(),
             ..FarmConfig::default()
+        }
+    }
+
+    fn weather(&self) -> Weather {
+        let seconds = Duration::from_secs_f64;
+        Weather {
+            drift_sigma: self.weather.drift_sigma,
+            drift_every: seconds(self.weather.drift_hours * 3600.0),
+            diurnal: seconds(self.weather.diurnal_ms / 1000.0),
+            start: seconds(self.weather.start_hour_utc * 3600.0),
         }
     }
 
@@ -258,6 +337,10 @@ pub(crate) fn builtin() -> &'static WorldParams {
 
 /// `own` on top of `base`: sections merge key by key, except those replaced whole.
 fn overlay(mut base: toml::Table, own: toml::Table) -> toml::Table {
+    if own.contains_key("clients") {
+        // These are of clients that are no longer there.
+        base.remove("client_routes");
+    }
     for (section, value) in own {
         match (base.get_mut(&section), value) {
             (Some(toml::Value::Table(below)), toml::Value::Table(above))
@@ -301,6 +384,31 @@ mod tests {
     }
 
     #[test]
+    fn the_weather_of_a_world_is_that_of_its_farms() {
+        let stormy =
+            "[weather]\nloss = 0.02\ndrift_sigma = 0.1\ndiurnal_ms = 20\nstart_hour_utc = 20";
+        let farm = WorldParams::from_toml(stormy).unwrap().farm(Game::Css);
+        assert_eq!(farm.loss.get(), 0.02);
+        assert_eq!(farm.weather.drift_sigma, 0.1);
+        assert_eq!(farm.weather.drift_every, Duration::from_secs(6 * 3600));
+        assert_eq!(farm.weather.diurnal, Duration::from_millis(20));
+        assert_eq!(farm.weather.start, Duration::from_secs(20 * 3600));
+        assert_eq!(
+            WorldParams::builtin().farm(Game::Css),
+            FarmConfig::default()
+        );
+    }
+
+    #[test]
+    fn an_edition_changes_how_many_servers_there_are() {
+        let params = WorldParams::builtin();
+        let february = params.edition("february-2008").unwrap();
+        assert_eq!(february.answering(Game::Css), 30_110);
+        assert_eq!(february.country_shares, params.country_shares);
+        assert_eq!(params.edition("march-2008"), None);
+    }
+
+    #[test]
     fn lists_are_replaced_whole() {
         let params = WorldParams::from_toml("[clients]\nHERE = [1, 2, 3]").unwrap();
         assert_eq!(params.clients().collect::<Vec<_>>(), ["HERE"]);
@@ -318,7 +426,24 @@ mod tests {
             ),
             ("[population]\nanswering = -4", "answering", "invalid value"),
             ("[rtt]\nhop_ms = nan", "rtt.hop_ms", "from 0 up"),
+            ("[rtt]\nmodel = \"crow\"", "crow", "great-circle"),
+            ("[weather]\nloss = 2", "loss", "not a share"),
+            (
+                "[weather]\ndrift_hours = -1",
+                "weather.drift_hours",
+                "from 0 up",
+            ),
             ("[clients]\nX = [91, 0, 1]", "clients.X", "latitude"),
+            (
+                "[client_routes]\nX = { as_factor_sigma = 0.1 }",
+                "client_routes.X",
+                "names no client",
+            ),
+            (
+                "[editions.x]\nanswering = 1\nases = 0\nsilent_fraction = 0",
+                "editions.x",
+                "at least 1",
+            ),
             (
                 "[country_shares]\nAQ = 1",
                 "country_shares.AQ",

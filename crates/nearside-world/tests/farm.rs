@@ -7,7 +7,7 @@ use nearside_types::{Moment, Rtt, ServerAddr};
 use nearside_wire::a2s::{self, Assembled, Challenge, Reassembler, Response};
 use nearside_wire::quake3;
 use nearside_world::farm::{
-    ChallengePolicy, Farm, FarmConfig, FarmReply, FarmServer, Protocol, RateLimits,
+    ChallengePolicy, Farm, FarmConfig, FarmReply, FarmServer, Protocol, RateLimits, Weather,
 };
 use nearside_world::{Fraction, ProbeNoise};
 use proptest::prelude::*;
@@ -33,6 +33,7 @@ fn farm(config: FarmConfig, count: u16) -> Farm {
     let server = |index| FarmServer {
         addr: addr(index),
         rtt: Some(Rtt::from_micros(100_000)),
+        busiest: Duration::ZERO,
     };
     Farm::new(config, (0..count).map(server).collect(), 7)
 }
@@ -274,10 +275,12 @@ fn silent_unknown_and_garbled_get_no_answer_and_are_counted() {
     let silent = FarmServer {
         addr: addr(0),
         rtt: None,
+        busiest: Duration::ZERO,
     };
     let present = FarmServer {
         addr: addr(1),
         rtt: Some(Rtt::from_micros(1)),
+        busiest: Duration::ZERO,
     };
     let mut farm = Farm::new(quiet(), vec![silent, present], 1);
     assert!(ask(&mut farm, 0, &INFO.emit()).is_empty());
@@ -365,4 +368,28 @@ proptest! {
         let replies = ask(&mut farm, 0, &payload);
         prop_assert_eq!(replies.is_empty(), farm.stats().malformed == 1);
     }
+}
+
+/// An hour of drift moves a reply; the same hour from another farm of the same seed, by as much.
+#[test]
+fn paths_drift_the_same_way_for_the_same_seed() {
+    let drifting = || {
+        let weather = Weather {
+            drift_sigma: 0.2,
+            drift_every: Duration::from_secs(3600),
+            ..Weather::default()
+        };
+        farm(FarmConfig { weather, ..quiet() }, 2)
+    };
+    let delay = |farm: &mut Farm, seconds| {
+        let mut replies = Vec::new();
+        let now = Moment::EPOCH + Duration::from_secs(seconds);
+        farm.handle(now, client(), addr(0).socket(), &INFO.emit(), &mut replies);
+        replies[0].delay
+    };
+    let (mut one, mut other) = (drifting(), drifting());
+    assert_eq!(delay(&mut one, 0), Duration::from_millis(100));
+    let later = delay(&mut one, 3600);
+    assert_ne!(later, Duration::from_millis(100));
+    assert_eq!(delay(&mut other, 3600), later);
 }

@@ -1,104 +1,135 @@
 //! Generated populations against the tables they were fitted to: bands, on development seeds.
 
 mod offline;
+mod table2;
 
 use std::sync::LazyLock;
 
+use nearside_discover::planner::PlannerKind;
 use nearside_types::Rtt;
-use nearside_world::{Game, Population, WorldParams, generate};
-use offline::{Clustering, Outcome};
+use nearside_world::{Game, WorldParams, generate};
+use offline::Clustering;
+use table2::{Crowd, LINES, Line, Outcome};
 
-/// Table 2 of the AS paper: client, auto-stop in percent of a full scan.
-const AUTO_STOP: [(&str, f64); 6] = [
-    ("AU", 14.8),
-    ("DE", 97.3),
-    ("JP", 31.3),
-    ("TW", 29.0),
-    ("UK", 97.8),
-    ("USA", 99.1),
-];
-
-/// Table 2 of the country paper, the same.
-const AUTO_STOP_BY_COUNTRY: [(&str, f64); 3] = [("AU", 12.0), ("JP", 28.0), ("DE", 98.0)];
-
-static WORLDS: LazyLock<Vec<Population>> = LazyLock::new(|| {
+/// For each line of the tables, the outcomes of a few seeds.
+static RUNS: LazyLock<Vec<(Line, Vec<Outcome>)>> = LazyLock::new(|| {
     let params = WorldParams::builtin();
-    (0..6)
-        .map(|seed| generate(&params, Game::Css, None, seed))
+    let seeds: Vec<Vec<Outcome>> = (0..3).map(|seed| table2::one_seed(&params, seed)).collect();
+    let lines = LINES.into_iter().enumerate();
+    lines
+        .map(|(index, line)| (line, seeds.iter().map(|seed| seed[index]).collect()))
         .collect()
 });
 
-fn runs(place: &str, clustering: Clustering) -> Vec<Outcome> {
-    let noise = WorldParams::builtin().probe_noise();
-    let run = |(world, seed): (&Population, u64)| {
-        let client = world.client(place).expect("a built-in place");
-        offline::run(world, client, clustering, noise, seed)
-    };
-    WORLDS.iter().zip(0..).map(run).collect()
+fn of_css() -> impl Iterator<Item = &'static (Line, Vec<Outcome>)> {
+    RUNS.iter()
+        .filter(|(line, _)| line.crowd.game() == Game::Css)
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
-    values.sum::<f64>() / count
+#[test]
+fn clusters_are_as_many_as_in_table_2() {
+    for (line, outcomes) in of_css() {
+        let slack = if line.kind == PlannerKind::As {
+            12.0
+        } else {
+            20.0
+        };
+        let clusters = table2::mean(outcomes, |outcome| outcome.clusters);
+        assert!(
+            (clusters - line.clusters as f64).abs() <= slack,
+            "{} {}: {clusters}, paper {}",
+            line.client,
+            line.kind,
+            line.clusters
+        );
+    }
 }
 
+/// The means over twenty seeds are within 10 % everywhere (docs/evaluation.md); those of three are
+/// less sure where one large country more or less is split.
 #[test]
 fn calibration_costs_about_what_table_2_says() {
-    for (place, _) in AUTO_STOP {
-        let runs = runs(place, Clustering::As);
-        for run in &runs {
-            assert!(run.clusters.abs_diff(1176) <= 12, "{place}: {run:?}");
-        }
-        let probes = mean(runs.iter().map(|run| run.calibration as f64));
+    for (line, outcomes) in of_css() {
+        let slack = if line.kind == PlannerKind::As {
+            0.10
+        } else {
+            0.15
+        };
+        let probes = table2::mean(outcomes, |outcome| outcome.calibration);
         assert!(
-            (probes / 3200.0 - 1.0).abs() < 0.10,
-            "{place}: {probes:.0} probes"
+            (probes / line.calibration - 1.0).abs() < slack,
+            "{} {}: {probes:.0}, paper {}",
+            line.client,
+            line.kind,
+            line.calibration
         );
     }
 }
 
 #[test]
-fn auto_stop_by_as_comes_within_four_points_of_table_2() {
-    for (place, paper) in AUTO_STOP {
-        let runs = runs(place, Clustering::As);
-        let share = 100.0 * mean(runs.iter().map(|run| run.cost_share));
+fn auto_stop_comes_within_four_points_of_table_2() {
+    for (line, outcomes) in of_css() {
+        let stop = table2::mean(outcomes, |outcome| outcome.stop_percent);
         assert!(
-            (share - paper).abs() < 4.0,
-            "{place}: {share:.1} %, paper {paper}"
+            (stop - line.stop_percent).abs() < 4.0,
+            "{} {}: {stop:.1} %, paper {}",
+            line.client,
+            line.kind,
+            line.stop_percent
         );
-        assert!(runs.iter().all(|run| run.recall > 0.6), "{place}: {runs:?}");
+        let worst = outcomes.iter().map(|outcome| outcome.recall_percent);
+        assert!(worst.fold(f64::INFINITY, f64::min) > 60.0, "{outcomes:?}");
     }
 }
 
-/// Wider than for ASes: the prefix spread is a compromise, and the far clients split too often.
+/// Not fitted: the country paper has 20, 36 and 100 %.
 #[test]
-fn auto_stop_by_country_comes_within_six_points_of_its_table_2() {
-    for (place, paper) in AUTO_STOP_BY_COUNTRY {
-        let runs = runs(place, Clustering::Country);
-        let share = 100.0 * mean(runs.iter().map(|run| run.cost_share));
-        assert!(
-            (share - paper).abs() < 6.0,
-            "{place}: {share:.1} %, paper {paper}"
-        );
+fn enemy_territory_stops_first_in_australia_then_in_japan_and_never_in_switzerland() {
+    let stops: Vec<f64> = RUNS
+        .iter()
+        .filter(|(line, _)| line.crowd == Crowd::EnemyTerritory)
+        .map(|(_, outcomes)| table2::mean(outcomes, |outcome| outcome.stop_percent))
+        .collect();
+    assert!(stops.is_sorted(), "{stops:?}");
+    assert!(stops[0] < 35.0 && stops[2] > 95.0, "{stops:?}");
+}
+
+/// The engine against Algorithms 1 and 2 without packets and time, which share no code with it.
+#[test]
+fn the_engine_and_the_offline_algorithms_agree() {
+    let params = WorldParams::builtin();
+    let world = generate(&params, Game::Css, None, 0);
+    for (line, outcomes) in of_css().filter(|(line, _)| line.crowd == Crowd::Css) {
+        let clustering = match line.kind {
+            PlannerKind::As => Clustering::As,
+            _ => Clustering::Country,
+        };
+        let client = world.client(line.client).expect("a built-in place");
+        let offline = offline::run(&world, client, clustering, params.probe_noise(), 0);
+        let engine = outcomes[0];
+        assert_eq!(offline.clusters as f64, engine.clusters);
+        let probes = offline.calibration as f64 / engine.calibration;
+        assert!((0.9..1.1).contains(&probes), "{offline:?} {engine:?}");
+        let points = 100.0 * offline.cost_share - engine.stop_percent;
+        assert!(points.abs() < 4.0, "{offline:?} {engine:?}");
     }
 }
 
 #[test]
 fn playable_servers_are_rare_in_asia_and_the_rule_in_europe() {
     let limit = Rtt::from_millis_f64(200.0);
+    let world = generate(&WorldParams::builtin(), Game::Css, None, 0);
     for (place, low, high) in [
         ("AU", 2.0, 6.0),
         ("TW", 11.0, 21.0),
         ("JP", 17.0, 26.0),
-        ("USA", 83.0, 98.0),
+        ("USA", 83.0, 99.0),
         ("DE", 91.0, 98.0),
         ("UK", 92.0, 98.0),
     ] {
-        let share = mean(WORLDS.iter().map(|world| {
-            let client = world.client(place).unwrap();
-            let playable = world.rtts(client).filter(|&rtt| rtt < limit).count();
-            100.0 * playable as f64 / world.answering(client) as f64
-        }));
+        let client = world.client(place).expect("a built-in place");
+        let playable = world.rtts(client).filter(|&rtt| rtt < limit).count();
+        let share = 100.0 * playable as f64 / world.answering(client) as f64;
         assert!((low..high).contains(&share), "{place}: {share:.1} %");
     }
 }

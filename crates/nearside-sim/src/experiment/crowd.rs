@@ -16,9 +16,6 @@ pub enum Crowd {
     EnemyTerritory,
 }
 
-/// AS paper, Tables 1 and 2, row AU: replies, AS clusters, and Lost / 3 tries over the list.
-const FEBRUARY: &str = "[population]\nanswering = 30110\nases = 1240\nsilent_fraction = 0.0364";
-
 /// `--quick` makes the large worlds a tenth of their size; Enemy Territory is small enough.
 const QUICK_SHARE: f64 = 0.1;
 
@@ -35,9 +32,9 @@ impl Crowd {
     pub fn params(self) -> WorldParams {
         match self {
             Self::Css | Self::EnemyTerritory => WorldParams::builtin(),
-            Self::CssFebruary => {
-                WorldParams::from_toml(FEBRUARY).expect("the words above are tested")
-            }
+            Self::CssFebruary => WorldParams::builtin()
+                .edition("february-2008")
+                .expect("the built-in world has this edition"),
         }
     }
 

@@ -31,9 +31,13 @@ impl<'a> CountryPlan<'a> {
     pub(super) fn new(
         pages: &'a CountryPages,
         country: Country,
+        servers: usize,
         params: &WorldParams,
         rng: &mut impl Rng,
     ) -> Self {
+        let prefixes = &params.prefixes;
+        let octets = (servers / prefixes.servers_per_first_octet)
+            .clamp(1, prefixes.first_octets_per_country);
         let all: BTreeSet<u8> = pages.by_block.iter().map(|&([a, _], _)| a).collect();
         let registry = &params.registry(country).first_octets;
         let mut usual: BTreeSet<u8> = registry
@@ -45,10 +49,10 @@ impl<'a> CountryPlan<'a> {
             usual = all;
         }
         Self {
-            main: draw_octets(pages, &usual, params.prefixes.first_octets_per_country, rng),
+            main: draw_octets(pages, &usual, octets, rng),
             pages,
             usual,
-            shared: params.prefixes.shared_fraction,
+            shared: prefixes.shared_fraction,
             in_use: HashSet::new(),
             in_use_order: Vec::new(),
             used: HashSet::new(),
@@ -111,25 +115,31 @@ impl<'a> CountryPlan<'a> {
         free: impl Fn(Asn) -> bool,
         rng: &mut impl Rng,
     ) -> Option<Asn> {
-        let fits = |page: &&AsPage| {
-            let main = page
-                .blocks
-                .iter()
-                .filter(|page| self.main.contains(&page.block[0]));
-            free(page.asn) && main.count() >= sixteens
-        };
-        self.pages
-            .ases
-            .iter()
-            .filter(fits)
-            .map(|page| page.asn)
-            .choose(rng)
+        let fits = |page: &&AsPage| free(page.asn) && self.in_main(page) >= sixteens;
+        let ases = self.pages.ases.iter().filter(fits);
+        ases.map(|page| page.asn).choose(rng)
     }
 
+    /// The free AS with most /16s in the main /8s, then at all.
     fn largest(&self, free: impl Fn(Asn) -> bool) -> Option<Asn> {
         let ases = self.pages.ases.iter().filter(|page| free(page.asn));
-        ases.max_by_key(|page| page.blocks.len())
-            .map(|page| page.asn)
+        let size = |page: &&AsPage| (self.in_main(page), page.blocks.len());
+        ases.max_by_key(size).map(|page| page.asn)
+    }
+
+    /// How many /16s of an AS its servers may be spread over: those in the main /8s, if it has any.
+    pub(super) fn room(&self, asn: Asn) -> usize {
+        let page = self.pages.page(asn);
+        page.map_or(0, |page| match self.in_main(page) {
+            0 => page.blocks.len(),
+            main => main,
+        })
+    }
+
+    fn in_main(&self, page: &AsPage) -> usize {
+        let blocks = page.blocks.iter();
+        let main = blocks.filter(|page| self.main.contains(&page.block[0]));
+        main.count()
     }
 
     /// A /16 of the AS, not used before while there are any: by chance one where others have

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::weather::Weather;
 use crate::chance::ProbeNoise;
 use crate::fraction::Fraction;
 use crate::params::builtin;
@@ -26,6 +27,8 @@ pub struct FarmConfig {
     pub compress_splits: bool,
     /// What each probe adds to the base RTT. Default: that of the built-in world.
     pub noise: ProbeNoise,
+    /// How paths change with time. Default: not at all.
+    pub weather: Weather,
 }
 
 impl Default for FarmConfig {
@@ -39,6 +42,7 @@ impl Default for FarmConfig {
             rate_limits: RateLimits::Real,
             compress_splits: false,
             noise: builtin().probe_noise(),
+            weather: Weather::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use nearside_types::{Asn, Country};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::outline::AsPlan;
+use super::outline::{AsPlan, Outline};
 use crate::address_book::AddressBook;
 use crate::addresses::{AddressPlan, Rack, Site};
 use crate::apportion::apportion_capped;
@@ -80,13 +80,14 @@ impl<'a> Builder<'a> {
         params: &'a WorldParams,
         game: Game,
         cities: &'a Cities,
+        outline: &Outline,
         seed: u64,
     ) -> Self {
         Self {
             params,
             game,
             cities,
-            addresses: AddressPlan::new(book, params),
+            addresses: AddressPlan::new(book, params, outline.by_country()),
             rng: stream(seed, "servers"),
             ases: 0,
             machines: Vec::new(),
@@ -99,9 +100,10 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn add_as(&mut self, plan: &AsPlan) {
-        let parts = self.split_over_prefixes(plan.servers);
-        let site = self.found_as(plan, parts.len());
-        for servers in parts {
+        let wanted = self.prefixes_of(plan.servers);
+        let site = self.found_as(plan, wanted);
+        let room = self.addresses.room(plan.country, site.asn, &mut self.rng);
+        for servers in self.split_over_prefixes(plan.servers, wanted.min(room).max(1)) {
             let prefix = self.found_prefix(&site);
             self.fill_prefix(&site, &prefix, servers);
         }
@@ -154,11 +156,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Shares an AS's servers over its /16s: one each, the rest unevenly, as address space fills.
-    fn split_over_prefixes(&mut self, servers: usize) -> Vec<usize> {
+    /// How many /16s the servers of an AS are spread over.
+    fn prefixes_of(&self, servers: usize) -> usize {
         let prefixes = &self.params.prefixes;
         let spread = prefixes.spread_scale * (servers as f64).powf(prefixes.spread_exponent);
-        let count = (spread.round() as usize).clamp(1, servers);
+        (spread.round() as usize).clamp(1, servers)
+    }
+
+    /// Shares an AS's servers over its /16s: one each, the rest unevenly, as address space fills.
+    fn split_over_prefixes(&mut self, servers: usize, count: usize) -> Vec<usize> {
         let weights: Vec<f64> = (0..count)
             .map(|_| exponential(&mut self.rng, 1.0) + 1e-6)
             .collect();

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use nearside_types::Country;
 
 use crate::apportion::{apportion, apportion_capped};
@@ -43,6 +45,15 @@ impl Outline {
             ases: plans,
             silent: listed - answering,
         }
+    }
+
+    /// The servers of each country.
+    pub(super) fn by_country(&self) -> BTreeMap<Country, usize> {
+        let mut servers = BTreeMap::new();
+        for plan in &self.ases {
+            *servers.entry(plan.country).or_default() += plan.servers;
+        }
+        servers
     }
 }
 

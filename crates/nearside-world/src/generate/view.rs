@@ -25,7 +25,8 @@ pub(super) fn servers_of(
         .iter()
         .map(|(name, &client)| {
             let path_ms = paths_ms(params, &map, cities, client);
-            View::new(params, path_ms, ases, client, &mut stream(seed, name))
+            let routes = Routes::of(params, name);
+            View::new(routes, path_ms, ases, client, &mut stream(seed, name))
         })
         .collect();
     let mut servers = Vec::new();
@@ -45,6 +46,28 @@ pub(super) fn servers_of(
         }));
     }
     servers
+}
+
+/// How far the routes of one client to the ASes differ from the map.
+#[derive(Clone, Copy)]
+struct Routes {
+    factor_sigma: f64,
+    offset_ms_mean: f64,
+}
+
+impl Routes {
+    fn of(params: &WorldParams, client: &str) -> Self {
+        let own = params
+            .client_routes
+            .get(client)
+            .copied()
+            .unwrap_or_default();
+        let rtt = &params.rtt;
+        Self {
+            factor_sigma: own.as_factor_sigma.unwrap_or(rtt.as_factor_sigma),
+            offset_ms_mean: own.as_offset_ms_mean.unwrap_or(rtt.as_offset_ms_mean),
+        }
+    }
 }
 
 /// The world as one client sees it.
@@ -70,15 +93,15 @@ fn paths_ms(
 
 impl View {
     fn new(
-        params: &WorldParams,
+        routes: Routes,
         path_ms: Vec<f64>,
         ases: usize,
         [_, _, access_ms]: [f64; 3],
         rng: &mut impl Rng,
     ) -> Self {
         let mut draw_as = || {
-            let factor = lognormal(rng, params.rtt.as_factor_sigma);
-            (factor, exponential(rng, params.rtt.as_offset_ms_mean))
+            let factor = lognormal(rng, routes.factor_sigma);
+            (factor, exponential(rng, routes.offset_ms_mean))
         };
         Self {
             access_ms,

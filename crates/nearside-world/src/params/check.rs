@@ -33,12 +33,16 @@ impl WorldParams {
         for (key, value) in self.counts() {
             ensure(key, value > 0, "must be at least 1")?;
         }
-        let silent = (0.0..0.95).contains(&self.population.silent_fraction);
-        ensure(
-            "population.silent_fraction",
-            silent,
-            "must lie between 0 and 0.95",
-        )?;
+        check_silent("population", self.population.silent_fraction)?;
+        for (name, edition) in &self.editions {
+            let section = format!("editions.{name}");
+            check_silent(&section, edition.silent_fraction)?;
+            ensure(
+                &format!("{section}.ases"),
+                edition.ases > 0,
+                "must be at least 1",
+            )?;
+        }
         let machines = (1.0..1e3).contains(&self.prefixes.servers_per_hosting_address);
         ensure(
             "prefixes.servers_per_hosting_address",
@@ -73,8 +77,9 @@ impl WorldParams {
         ]
     }
 
-    fn not_negative(&self) -> [(&'static str, f64); 12] {
+    fn not_negative(&self) -> [(&'static str, f64); 16] {
         let (population, prefixes, rtt) = (&self.population, &self.prefixes, &self.rtt);
+        let weather = &self.weather;
         [
             (
                 "population.ases_per_country_exponent",
@@ -94,10 +99,14 @@ impl WorldParams {
             ("rtt.direct_below_km", rtt.direct_below_km),
             ("rtt.direct_ms", rtt.direct_ms),
             ("rtt.hop_ms", rtt.hop_ms),
+            ("weather.drift_sigma", weather.drift_sigma),
+            ("weather.drift_hours", weather.drift_hours),
+            ("weather.diurnal_ms", weather.diurnal_ms),
+            ("weather.start_hour_utc", weather.start_hour_utc),
         ]
     }
 
-    fn counts(&self) -> [(&'static str, usize); 8] {
+    fn counts(&self) -> [(&'static str, usize); 9] {
         let (population, prefixes, rtt) = (&self.population, &self.prefixes, &self.rtt);
         [
             ("population.ases", population.ases),
@@ -111,6 +120,10 @@ impl WorldParams {
             (
                 "prefixes.first_octets_per_country",
                 prefixes.first_octets_per_country,
+            ),
+            (
+                "prefixes.servers_per_first_octet",
+                prefixes.servers_per_first_octet,
             ),
             ("rtt.client_hubs", rtt.client_hubs),
             ("rtt.server_hubs", rtt.server_hubs),
@@ -141,6 +154,16 @@ impl WorldParams {
                 valid,
                 "must be [latitude, longitude, access delay in ms]",
             )?;
+        }
+        for (name, routes) in &self.client_routes {
+            let key = format!("client_routes.{name}");
+            ensure(&key, self.clients.contains_key(name), "names no client")?;
+            let values = [routes.as_factor_sigma, routes.as_offset_ms_mean];
+            let valid = values
+                .iter()
+                .flatten()
+                .all(|value| (0.0..1e9).contains(value));
+            ensure(&key, valid, "must have numbers from 0 up")?;
         }
         for (name, &[latitude, longitude]) in &self.hubs {
             ensure(
@@ -192,6 +215,15 @@ impl WorldParams {
         }
         Ok(())
     }
+}
+
+fn check_silent(section: &str, silent: f64) -> Result<(), ParamsError> {
+    let key = format!("{section}.silent_fraction");
+    ensure(
+        &key,
+        (0.0..0.95).contains(&silent),
+        "must lie between 0 and 0.95",
+    )
 }
 
 pub(crate) fn ensure(key: &str, holds: bool, reason: &'static str) -> Result<(), ParamsError> {

@@ -19,7 +19,7 @@ pub(crate) enum Clustering {
     Country,
 }
 
-/// What one run cost and found.
+/// What one run cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) clusters: usize,
@@ -27,8 +27,6 @@ pub(crate) struct Outcome {
     pub(crate) calibration: usize,
     /// Probes with retries until the stop, over those of a full scan.
     pub(crate) cost_share: f64,
-    /// Playable servers found, over all that are playable.
-    pub(crate) recall: f64,
 }
 
 const STOP_MS: f64 = 200.0;
@@ -62,7 +60,6 @@ pub(crate) fn run(
         clusters: count,
         calibration,
         cost_share: scan.sent as f64 / scan.full_scan() as f64,
-        recall: scan.recall(),
     }
 }
 
@@ -116,7 +113,6 @@ struct Scan<'a> {
     rng: ChaCha8Rng,
     probed: Vec<bool>,
     sent: usize,
-    found: usize,
 }
 
 impl<'a> Scan<'a> {
@@ -128,7 +124,6 @@ impl<'a> Scan<'a> {
             rng: ChaCha8Rng::seed_from_u64(seed),
             probed: vec![false; population.servers.len()],
             sent: 0,
-            found: 0,
         }
     }
 
@@ -141,7 +136,6 @@ impl<'a> Scan<'a> {
             return None;
         };
         self.sent += 1;
-        self.found += usize::from(base.as_millis_f64() < STOP_MS);
         let sample = self.noise.sample(base.as_duration(), &mut self.rng);
         Some(sample.as_secs_f64() * 1000.0)
     }
@@ -224,12 +218,6 @@ impl<'a> Scan<'a> {
         let servers = self.population.servers.len();
         let answering = self.population.answering(self.client);
         answering + TRIES * (servers - answering)
-    }
-
-    fn recall(&self) -> f64 {
-        let rtts = self.population.rtts(self.client);
-        let playable = rtts.filter(|rtt| rtt.as_millis_f64() < STOP_MS).count();
-        self.found as f64 / playable as f64
     }
 }
 
