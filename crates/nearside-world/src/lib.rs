@@ -13,6 +13,7 @@ mod cities;
 pub mod farm;
 mod fold;
 mod fraction;
+pub mod fuzzing;
 mod generate;
 mod lines;
 mod list_master;
