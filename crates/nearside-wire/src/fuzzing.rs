@@ -121,6 +121,23 @@ fn is_marker(entry: &crate::list::Entry) -> bool {
     matches!(entry, crate::list::Entry::Marker(_))
 }
 
+/// What game servers tell their masters reads back as it was sent.
+pub fn heartbeat(bytes: &[u8]) {
+    if let Ok(heartbeat) = quake3::Heartbeat::parse(bytes) {
+        assert_eq!(quake3::Heartbeat::parse(&heartbeat.emit()), Ok(heartbeat));
+    }
+    if let Ok(heartbeat) = steam::Heartbeat::parse(bytes) {
+        let _any = heartbeat.challenge();
+        assert_eq!(steam::Heartbeat::parse(&heartbeat.emit()), Ok(heartbeat));
+    }
+    if let Ok(challenge) = steam::JoinChallenge::parse(bytes) {
+        assert_eq!(
+            steam::JoinChallenge::parse(&challenge.emit()),
+            Ok(challenge)
+        );
+    }
+}
+
 /// A filter that parses is the same after being written again, and takes its cookie and origin.
 pub fn steam_filter(bytes: &[u8]) {
     let text = GameText::from(bytes);

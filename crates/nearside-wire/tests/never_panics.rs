@@ -119,6 +119,18 @@ proptest! {
     }
 
     #[test]
+    fn heartbeats_of_any_bytes_are_read_or_refused(
+        bytes in behind(&[
+            b"\xFF\xFF\xFF\xFFheartbeat ",
+            b"\xFF\xFF\xFF\xFFs\n",
+            b"0\n\\challenge\\",
+            b"q",
+        ])
+    ) {
+        fuzzing::heartbeat(&bytes);
+    }
+
+    #[test]
     fn filters_of_any_bytes_are_read_or_refused(bytes in behind(&[b"\\nor\\2\\", b"\\a\\b\\"])) {
         fuzzing::steam_filter(&bytes);
     }

@@ -105,7 +105,7 @@ impl InfoString {
     }
 
     /// Reads one line of pairs; the leading backslash may be missing, a last value too.
-    pub(super) fn parse(line: &[u8]) -> Self {
+    pub(crate) fn parse(line: &[u8]) -> Self {
         let line = line.strip_prefix(b"\\").unwrap_or(line);
         let mut info = Self::new();
         if line.is_empty() {
@@ -118,7 +118,7 @@ impl InfoString {
         info
     }
 
-    pub(super) fn emit(&self, out: &mut Vec<u8>) {
+    pub(crate) fn emit(&self, out: &mut Vec<u8>) {
         for (key, value) in &self.pairs {
             out.push(b'\\');
             out.extend_from_slice(key.as_bytes());

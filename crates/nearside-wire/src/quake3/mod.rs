@@ -4,11 +4,13 @@
 //! Layouts with byte tables: `docs/wire/quake3.md`.
 
 mod challenge;
+mod heartbeat;
 mod info_string;
 pub mod master;
 mod query;
 
 pub use challenge::Challenge;
+pub use heartbeat::Heartbeat;
 pub use info_string::InfoString;
 pub use query::{Request, Response, StatusPlayer};
 

@@ -4,6 +4,7 @@
 //! Layouts with byte tables, and the origin extensions: `docs/wire/master-lists.md`.
 
 mod filter;
+mod heartbeat;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
@@ -14,6 +15,7 @@ use crate::list::{Costs, Entry, ListPacket, Listed, OriginForm, RawEntry, countr
 use crate::{CONNECTIONLESS, DecodeError};
 
 pub use filter::{Combine, Condition, Filter};
+pub use heartbeat::{Heartbeat, JoinChallenge};
 
 /// The part of the world to list; what servers say of themselves, so a hint at best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -16,7 +16,7 @@ pub(super) enum Layer {
 }
 
 /// Crates that are planned are listed too, so that they are born into their place.
-const TABLE: [(&str, Layer); 15] = [
+const TABLE: [(&str, Layer); 16] = [
     ("nearside", Layer::Faces),
     ("nearside-capi", Layer::Faces),
     ("nearside-net", Layer::Shells),
@@ -28,6 +28,7 @@ const TABLE: [(&str, Layer); 15] = [
     ("nearside-coords", Layer::Models),
     ("nearside-detour", Layer::Engines),
     ("nearside-placement", Layer::Engines),
+    ("nearside-registry", Layer::Engines),
     ("nearside-wire", Layer::Codecs),
     ("nearside-report", Layer::Codecs),
     ("nearside-origin-data", Layer::Vocabulary),

@@ -1,0 +1,40 @@
+//! The mind of a master server: which game servers are registered, what lists of them say, and what
+//! abuse is refused. Datagrams and moments come in, datagrams and changes go out; sockets, disks and
+//! clocks belong to the caller.
+//!
+//! Three rules hold throughout:
+//! - **No amplification.** Whoever has not proven its address gets no more bytes than it sent, with
+//!   two exceptions that are small, budgeted for each network and named in [`Settings`].
+//! - **No believing.** Nothing bad happens to an address on the word of a packet that did not prove
+//!   that it came from there; a flood of unproven packets leaves no trace in the registry.
+//! - **No scanning.** A query costs what it returns: lists are kept in the order of their pages, and
+//!   what a filter selects is remembered for a second.
+//!
+//! Moments are counted from the Unix epoch, since expiries stand in stores that outlive a process.
+
+mod answer;
+mod bans;
+mod budget;
+mod caps;
+mod cookie;
+pub mod fuzzing;
+mod master;
+mod refusals;
+mod region;
+mod register;
+mod selection;
+mod server;
+mod settings;
+mod shelf;
+mod views;
+
+pub use bans::{Ban, BanParseError, BanTarget, Bans};
+pub use cookie::{Cookies, Secret};
+pub use master::{Event, Master, Output, Tally};
+pub use refusals::{Refusal, Refusals};
+pub use region::region_of;
+pub use selection::Selection;
+pub use server::{Facts, Family, Flags, Server, Standing, Text};
+pub use settings::{Settings, SettingsError};
+pub use shelf::Shelf;
+pub use views::View;

@@ -1,0 +1,314 @@
+//! The engine: datagrams in, datagrams and changes out.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use nearside_types::{AddrClass, Moment, Origin, ServerAddr};
+use nearside_wire::{quake3, steam};
+use serde::Serialize;
+
+use crate::bans::Bans;
+use crate::budget::Budgets;
+use crate::caps::Counts;
+use crate::cookie::{Cookies, Secret};
+use crate::refusals::{Refusal, Refusals};
+use crate::server::{Server, Standing};
+use crate::settings::Settings;
+use crate::shelf::Shelf;
+use crate::views::Views;
+
+/// What the caller has to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Send a datagram.
+    Send {
+        /// Where to.
+        to: SocketAddr,
+        /// Its bytes.
+        payload: Arc<[u8]>,
+    },
+    /// Something happened that a store, a log or another front end should know.
+    Event(Event),
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A server is new, or known with new facts or a new expiry.
+    Put {
+        /// As it is now.
+        server: Server,
+        /// Whether the address was not registered before.
+        is_new: bool,
+    },
+    /// A server is gone.
+    Removed(ServerAddr),
+    /// A server that proved its address was refused.
+    Refused {
+        /// Who.
+        addr: ServerAddr,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A server that was refused before sends heartbeats again: tell its operator why.
+    Reminded {
+        /// Who.
+        addr: ServerAddr,
+        /// Why it was refused the last time.
+        refusal: Refusal,
+    },
+}
+
+/// What was received and answered since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Tally {
+    /// Datagrams received.
+    pub received: u64,
+    /// Of those, ones that meant nothing.
+    pub meaningless: u64,
+    /// Heartbeats of all kinds.
+    pub heartbeats: u64,
+    /// Registrations that proved their address and were taken, renewals included.
+    pub registrations: u64,
+    /// Registrations that proved their address and were refused.
+    pub refusals: u64,
+    /// Replies and joins whose challenge was missing, old or another's.
+    pub wrong_challenges: u64,
+    /// List requests.
+    pub list_requests: u64,
+    /// Of those, answered with a cookie.
+    pub cookies: u64,
+    /// Of those, answered with a list.
+    pub lists: u64,
+    /// Of those, answered from the budget for clients that know no cookies.
+    pub legacy_lists: u64,
+    /// Requests left without answer because a budget was spent or a request too short.
+    pub unanswered: u64,
+    /// Registered servers asked whether they are still there.
+    pub checks: u64,
+    /// Bytes received from addresses that had proven nothing.
+    pub unproven_bytes_in: u64,
+    /// Bytes sent to them.
+    pub unproven_bytes_out: u64,
+}
+
+/// Where an address comes from; the caller's tables.
+pub(crate) type OriginOf = Box<dyn Fn(IpAddr) -> Origin + Send>;
+
+/// A master server without sockets.
+pub struct Master {
+    pub(crate) settings: Settings,
+    pub(crate) cookies: Cookies,
+    pub(crate) origin_of: OriginOf,
+    pub(crate) bans: Bans,
+    pub(crate) shelf: Shelf,
+    pub(crate) counts: Counts,
+    pub(crate) refusals: Refusals,
+    pub(crate) views: Views,
+    pub(crate) legacy: Budgets,
+    pub(crate) joins: Budgets,
+    pub(crate) scans: Budgets,
+    pub(crate) tally: Tally,
+    /// By second: whom to ask whether it is still there.
+    pub(crate) checks: BTreeMap<u64, Vec<ServerAddr>>,
+    outputs: VecDeque<Output>,
+}
+
+impl std::fmt::Debug for Master {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Master")
+            .field("servers", &self.shelf.len())
+            .field("tally", &self.tally)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Servers looked at for new questions, for each /24 or /48 in a second: two scans of a million.
+const SCANS_PER_SECOND: u32 = 2_000_000;
+
+impl Master {
+    /// A master without servers. `secret` must come from the operating system's random numbers.
+    pub fn new(
+        settings: Settings,
+        secret: Secret,
+        origin_of: impl Fn(IpAddr) -> Origin + Send + 'static,
+    ) -> Self {
+        Self {
+            cookies: Cookies::new(secret),
+            origin_of: Box::new(origin_of),
+            bans: Bans::default(),
+            shelf: Shelf::default(),
+            counts: Counts::default(),
+            refusals: Refusals::default(),
+            views: Views::default(),
+            legacy: Budgets::new(secret, settings.legacy_bytes_per_second),
+            joins: Budgets::new(secret, settings.join_challenge_bytes_per_second),
+            scans: Budgets::new(secret, SCANS_PER_SECOND),
+            tally: Tally::default(),
+            checks: BTreeMap::new(),
+            outputs: VecDeque::new(),
+            settings,
+        }
+    }
+
+    /// A datagram arrived.
+    pub fn handle(&mut self, now: Moment, from: SocketAddr, payload: &[u8]) {
+        self.tally.received += 1;
+        let Some(from) = ServerAddr::from_socket(from) else {
+            self.tally.meaningless += 1;
+            return;
+        };
+        if let Ok(request) = steam::ListRequest::parse(payload) {
+            self.list_steam(now, from, payload.len(), &request);
+        } else if let Ok(heartbeat) = steam::Heartbeat::parse(payload) {
+            self.heartbeat_steam(now, from, payload.len(), &heartbeat);
+        } else if quake3::Heartbeat::parse(payload).is_ok() {
+            self.heartbeat_quake3(now, from, payload.len());
+        } else if let Ok(request) = quake3::master::ListRequest::parse(payload) {
+            self.list_quake3(now, from, payload.len(), &request);
+        } else if let Ok(quake3::Response::Info(info)) = quake3::Response::parse(payload) {
+            self.info_quake3(now, from, &info);
+        } else {
+            self.tally.meaningless += 1;
+        }
+    }
+
+    /// Time has passed: takes off whose time is up and asks those who have been silent for long.
+    /// Call it about once a second.
+    pub fn poll(&mut self, now: Moment) {
+        for server in self.shelf.expire(now) {
+            self.counts.remove(server.addr, server.origin.asn);
+            self.emit(Event::Removed(server.addr));
+        }
+        self.check_silent(now);
+    }
+
+    /// The next thing to do.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Takes a server from a store or from another front end, with the expiry it has there. Its
+    /// own word later counts more.
+    pub fn remember(&mut self, now: Moment, mut server: Server) {
+        if server.expires <= now || self.bans.reason(server.addr.ip(), None).is_some() {
+            return;
+        }
+        server.origin = (self.origin_of)(server.addr.ip());
+        server.expires = server.expires.min(now + self.settings.timeout());
+        if server.standing == Standing::Remembered {
+            self.check_at(now, server.addr);
+        }
+        self.replace(server);
+    }
+
+    /// Another front end says that a server is gone.
+    pub fn forget(&mut self, addr: ServerAddr) {
+        if let Some(server) = self.shelf.remove(addr) {
+            self.counts.remove(addr, server.origin.asn);
+        }
+    }
+
+    /// Takes these bans in place of those before; registered servers they concern go at once.
+    pub fn set_bans(&mut self, bans: Bans) {
+        self.bans = bans;
+        let banned = |server: &&Server| {
+            let reason = self.bans.reason(server.addr.ip(), server.origin.asn);
+            reason.is_some()
+        };
+        let gone: Vec<ServerAddr> = self.shelf.iter().filter(banned).map(|s| s.addr).collect();
+        for addr in gone {
+            self.forget(addr);
+            self.emit(Event::Removed(addr));
+        }
+    }
+
+    /// Takes a new key for cookies.
+    pub fn change_secret(&mut self, secret: Secret) {
+        self.cookies.change_secret(secret);
+    }
+
+    /// Origins have changed: looks all servers up again. Gives how many moved.
+    pub fn refresh_origins(&mut self) -> usize {
+        let moved: Vec<Server> = self
+            .shelf
+            .iter()
+            .filter_map(|server| {
+                let origin = (self.origin_of)(server.addr.ip());
+                let moved = origin != server.origin;
+                moved.then(|| Server {
+                    origin,
+                    ..server.clone()
+                })
+            })
+            .collect();
+        let count = moved.len();
+        moved.into_iter().for_each(|server| {
+            self.replace(server);
+        });
+        count
+    }
+
+    /// Puts a server on the shelf and keeps the counts; gives whether it is new.
+    pub(crate) fn replace(&mut self, server: Server) -> bool {
+        let (addr, asn) = (server.addr, server.origin.asn);
+        let before = self.shelf.put(server);
+        if let Some(before) = &before {
+            self.counts.remove(addr, before.origin.asn);
+        }
+        self.counts.add(addr, asn);
+        before.is_none()
+    }
+
+    /// Whether an address can be on a list at all.
+    pub(crate) fn can_list(&self, addr: ServerAddr) -> bool {
+        match addr.class() {
+            AddrClass::Public => true,
+            AddrClass::Loopback | AddrClass::Local => self.settings.lan,
+            AddrClass::Unusable => false,
+        }
+    }
+
+    pub(crate) fn send(&mut self, to: ServerAddr, payload: impl Into<Arc<[u8]>>) {
+        self.outputs.push_back(Output::Send {
+            to: to.socket(),
+            payload: payload.into(),
+        });
+    }
+
+    /// Answers somebody who has proven nothing: never with more bytes than came.
+    pub(crate) fn answer_unproven(&mut self, to: ServerAddr, received: usize, reply: Vec<u8>) {
+        self.tally.unproven_bytes_in += received as u64;
+        if reply.len() > received {
+            self.tally.unanswered += 1;
+            return;
+        }
+        self.tally.unproven_bytes_out += reply.len() as u64;
+        self.send(to, reply);
+    }
+
+    pub(crate) fn emit(&mut self, event: Event) {
+        self.outputs.push_back(Output::Event(event));
+    }
+
+    /// The registered servers.
+    pub const fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// Why servers were refused.
+    pub const fn refusals(&self) -> &Refusals {
+        &self.refusals
+    }
+
+    /// What was received and answered.
+    pub const fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// How many different questions are remembered.
+    pub fn remembered_views(&self) -> usize {
+        self.views.len()
+    }
+}

@@ -1,0 +1,111 @@
+//! What an operator decides.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::bans::BanTarget;
+
+/// How a master behaves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Seconds after which a server that is not heard of is taken off the lists. Games of the Quake
+    /// 3 family send a heartbeat every 5 to 10 minutes.
+    pub timeout_s: u32,
+    /// Servers in all; further ones are refused, and no registered one makes way.
+    pub servers: usize,
+    /// Servers on one address.
+    pub servers_per_address: u32,
+    /// Servers in one IPv4 /24 or IPv6 /48.
+    pub servers_per_network: u32,
+    /// Servers in one AS; no cap if missing.
+    pub servers_per_as: Option<u32>,
+    /// Addresses and networks without caps: large hosters, shared addresses.
+    pub uncapped: Vec<BanTarget>,
+    /// Bytes a second that clients which cannot repeat a cookie may get, for each /24 or /48. Zero
+    /// turns them away: right on the open Internet, where anybody can ask in a victim's name.
+    pub legacy_bytes_per_second: u32,
+    /// Bytes a second of challenges to GoldSource servers, whose one-byte `q` is shorter than any
+    /// answer, for each /24 or /48.
+    pub join_challenge_bytes_per_second: u32,
+    /// Whether servers on loopback and in private networks are listed.
+    pub lan: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            timeout_s: 900,
+            servers: 2_000_000,
+            servers_per_address: 64,
+            servers_per_network: 512,
+            servers_per_as: None,
+            uncapped: Vec::new(),
+            legacy_bytes_per_second: 0,
+            join_challenge_bytes_per_second: 50,
+            lan: false,
+        }
+    }
+}
+
+/// Why settings cannot work.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// A server could not stay on the list between two heartbeats.
+    #[error(
+        "timeout_s is {0}: servers send a heartbeat every 5 minutes, so write 330 or more, or 10 or more for tests"
+    )]
+    ShortTimeout(u32),
+    /// Nobody could register.
+    #[error("`{0}` is 0, so no server could register; write at least 1")]
+    NoRoom(&'static str),
+}
+
+impl Settings {
+    /// Refuses what cannot work.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if self.timeout_s < 10 {
+            return Err(SettingsError::ShortTimeout(self.timeout_s));
+        }
+        let rooms = [
+            ("servers", self.servers == 0),
+            ("servers_per_address", self.servers_per_address == 0),
+            ("servers_per_network", self.servers_per_network == 0),
+            ("servers_per_as", self.servers_per_as == Some(0)),
+        ];
+        match rooms.into_iter().find(|(_, none)| *none) {
+            Some((name, _)) => Err(SettingsError::NoRoom(name)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) const fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_s as u64)
+    }
+
+    pub(crate) fn is_uncapped(&self, ip: IpAddr) -> bool {
+        self.uncapped.iter().any(|target| match target {
+            BanTarget::Network(prefix) => prefix.contains(ip),
+            BanTarget::As(_) => false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_work_and_senseless_settings_are_named() {
+        assert_eq!(Settings::default().check(), Ok(()));
+        let none = Settings {
+            servers_per_network: 0,
+            ..Settings::default()
+        };
+        let message = none.check().unwrap_err().to_string();
+        assert!(message.contains("servers_per_network"), "{message}");
+    }
+}

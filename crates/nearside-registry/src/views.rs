@@ -1,0 +1,145 @@
+//! What a query selects, remembered for a second: the next client with the same question gets the
+//! same packets, and a flood of one question costs what it sends.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nearside_types::{Moment, ServerAddr};
+use nearside_wire::list::{Listed, as_order};
+use nearside_wire::quake3::master as quake3;
+
+use crate::selection::Selection;
+use crate::shelf::Shelf;
+
+/// A datagram that may be sent to many.
+pub(crate) type Payload = Arc<[u8]>;
+
+/// Servers that were selected together, in list order.
+#[derive(Debug)]
+pub struct View {
+    servers: Vec<Listed>,
+    /// The whole list as Quake 3 packets, for each form that was asked for.
+    packets: Vec<(quake3::ReplyForm, Arc<[Payload]>)>,
+}
+
+impl View {
+    fn new(selection: &Selection, shelf: &Shelf) -> Self {
+        let (family, protocol) = selection.group();
+        let matches = selection.matcher();
+        let selected = shelf
+            .listed(family, protocol)
+            .filter(|server| matches(server));
+        let mut servers: Vec<Listed> = selected
+            .map(|server| Listed {
+                addr: server.addr,
+                origin: server.origin,
+            })
+            .collect();
+        // Several protocols are in order each, not together.
+        if !servers.is_sorted_by_key(as_order) {
+            servers.sort_by_key(as_order);
+        }
+        Self {
+            servers,
+            packets: Vec::new(),
+        }
+    }
+
+    /// All of them.
+    pub fn servers(&self) -> &[Listed] {
+        &self.servers
+    }
+
+    /// Those behind a page's last server, which need not be there any more.
+    pub(crate) fn after(&self, last: (u32, ServerAddr)) -> &[Listed] {
+        let start = self
+            .servers
+            .partition_point(|listed| as_order(listed) <= last);
+        &self.servers[start..]
+    }
+
+    /// The list as Quake 3 packets.
+    pub(crate) fn quake3(&mut self, form: quake3::ReplyForm) -> Arc<[Payload]> {
+        let known = self.packets.iter().find(|(known, _)| *known == form);
+        if let Some((_, packets)) = known {
+            return Arc::clone(packets);
+        }
+        let pages = quake3::paginate(&self.servers, form).into_iter();
+        let packets: Arc<[Payload]> = pages
+            .map(|page| quake3::ListReply::List(page).emit(form).into())
+            .collect();
+        self.packets.push((form, Arc::clone(&packets)));
+        packets
+    }
+}
+
+/// Views by what they select.
+#[derive(Debug, Default)]
+pub(crate) struct Views {
+    views: HashMap<Selection, Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    view: View,
+    made: Moment,
+    version: u64,
+    used: Moment,
+}
+
+/// A list is at most this old.
+const FRESH: Duration = Duration::from_secs(1);
+/// Different questions that are remembered.
+const MOST_VIEWS: usize = 256;
+/// Entries that are remembered in all, 36 bytes each; one view is always kept.
+const MOST_SERVERS: usize = 8_000_000;
+
+impl Views {
+    /// The view of a selection, made anew if the registry has changed and a second has passed.
+    /// `may_scan` is asked first what it costs: so many servers to look at.
+    pub(crate) fn get(
+        &mut self,
+        now: Moment,
+        selection: &Selection,
+        shelf: &Shelf,
+        may_scan: impl FnOnce() -> bool,
+    ) -> Option<&mut View> {
+        let is_good = |kept: &Kept| kept.version == shelf.version() || now.since(kept.made) < FRESH;
+        if !self.views.get(selection).is_some_and(is_good) {
+            if !may_scan() {
+                return None;
+            }
+            let kept = Kept {
+                view: View::new(selection, shelf),
+                made: now,
+                version: shelf.version(),
+                used: now,
+            };
+            self.make_room(kept.view.servers.len());
+            self.views.insert(selection.clone(), kept);
+        }
+        let kept = self.views.get_mut(selection)?;
+        kept.used = now;
+        Some(&mut kept.view)
+    }
+
+    fn make_room(&mut self, servers: usize) {
+        let total = |views: &HashMap<Selection, Kept>| -> usize {
+            views.values().map(|kept| kept.view.servers.len()).sum()
+        };
+        while self.views.len() >= MOST_VIEWS
+            || (!self.views.is_empty() && total(&self.views) + servers > MOST_SERVERS)
+        {
+            let oldest = self.views.iter().min_by_key(|(_, kept)| kept.used);
+            let Some(oldest) = oldest.map(|(selection, _)| selection.clone()) else {
+                return;
+            };
+            self.views.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.views.len()
+    }
+}
