@@ -126,6 +126,20 @@ impl<E: Estimator + ?Sized> Estimator for MeasuredElse<'_, E> {
             }
         }
     }
+
+    fn estimate_sums(&self, a: Node, b: Node, row: &mut [f32]) {
+        self.estimator.estimate_sums(a, b, row);
+        let measured = self.edges.of(a).iter().chain(self.edges.of(b));
+        for (node, _) in measured {
+            let Some(cell) = row.get_mut(node.index()) else {
+                continue;
+            };
+            let legs = self.leg(a, *node).zip(self.leg(*node, b));
+            *cell = legs.map_or(f32::INFINITY, |(first, second)| {
+                (first.rtt().as_millis_f64() + second.rtt().as_millis_f64()) as f32
+            });
+        }
+    }
 }
 
 #[cfg(test)]
@@ -184,5 +198,7 @@ mod tests {
         legs.estimate_row(Node(0), &mut row);
         assert_eq!(row[1], 70.0);
         assert!(row[2] < 1.0);
+        legs.estimate_sums(Node(0), Node(2), &mut row);
+        assert!((row[1] - 70.0).abs() < 1.0, "one leg measured, one not");
     }
 }

@@ -96,6 +96,17 @@ pub trait Estimator {
             *cell = estimate.map_or(f32::INFINITY, |e| e.rtt.as_millis_f64() as f32);
         }
     }
+
+    /// The RTTs in milliseconds from `a` to `b` by way of each of the nodes `0..row.len()`, infinite
+    /// where a leg is not known: what every detour would take if relays took no time.
+    fn estimate_sums(&self, a: Node, b: Node, row: &mut [f32]) {
+        let mut other = vec![0.0; row.len()];
+        self.estimate_row(a, row);
+        self.estimate_row(b, &mut other);
+        for (sum, leg) in row.iter_mut().zip(other) {
+            *sum += leg;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -122,5 +133,7 @@ mod tests {
         let mut row = [0.0; 4];
         Line.estimate_row(Node(1), &mut row);
         assert_eq!(row, [1.0, 0.0, f32::INFINITY, 2.0]);
+        Line.estimate_sums(Node(1), Node(4), &mut row);
+        assert_eq!(row, [5.0, 3.0, f32::INFINITY, 3.0]);
     }
 }

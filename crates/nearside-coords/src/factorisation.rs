@@ -179,8 +179,19 @@ fn fresh(config: &FactorisationConfig, random: &mut ChaCha8Rng) -> impl Iterator
     (0..2 * config.rank).map(move |_| random.random_range(0.0..largest))
 }
 
+/// Four sums side by side, so that the compiler may use wide registers: a look at all nodes spends
+/// its time here.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let (fours, others) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest = fours.remainder().iter().zip(others.remainder());
+    let rest: f32 = rest.map(|(a, b)| a * b).sum();
+    let mut sums = [0.0; 4];
+    for (a, b) in fours.zip(others) {
+        for lane in 0..4 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums[0] + sums[1] + sums[2] + sums[3] + rest
 }
 
 impl Estimator for Factorisation {
@@ -195,17 +206,36 @@ impl Estimator for Factorisation {
     }
 
     fn estimate_row(&self, from: Node, row: &mut [f32]) {
-        row.fill(f32::INFINITY);
-        if self.learnt(from).is_none() {
-            return;
+        match self.learnt(from) {
+            Some(_) => self.products(&self.asking(from), row),
+            None => row.fill(f32::INFINITY),
         }
-        let rank = self.config.rank;
-        let (first, second) = (self.first(from), self.second(from));
+    }
+
+    /// Products are linear: both legs of all paths cost one pass, not two.
+    fn estimate_sums(&self, a: Node, b: Node, row: &mut [f32]) {
+        if self.learnt(a).and(self.learnt(b)).is_none() {
+            return row.fill(f32::INFINITY);
+        }
+        let both = self.asking(a).into_iter().zip(self.asking(b));
+        let both: Vec<f32> = both.map(|(a, b)| a + b).collect();
+        self.products(&both, row);
+    }
+}
+
+impl Factorisation {
+    /// What the vectors of every other node are multiplied with: the second vector for their first
+    /// one, and the first for their second.
+    fn asking(&self, node: Node) -> Vec<f32> {
+        [self.second(node), self.first(node)].concat()
+    }
+
+    fn products(&self, asking: &[f32], row: &mut [f32]) {
+        row.fill(f32::INFINITY);
         let others = self.vectors.chunks_exact(self.width()).zip(&self.nodes);
         for (cell, (vectors, learnt)) in row.iter_mut().zip(others) {
             if learnt.samples > 0 {
-                let both = dot(first, &vectors[rank..]) + dot(&vectors[..rank], second);
-                *cell = (both * UNIT_MS / 2.0).max(FLOOR_MS);
+                *cell = (dot(asking, vectors) * UNIT_MS / 2.0).max(FLOOR_MS);
             }
         }
     }
@@ -235,6 +265,25 @@ mod tests {
         let estimate = learner.estimate(Node(1), Node(0)).unwrap();
         assert!((estimate.rtt.as_millis_f64() - 180.0).abs() < 5.0);
         assert!(estimate.error.share() < 0.1);
+    }
+
+    #[test]
+    fn both_legs_in_one_pass_are_the_sum_of_two_rows() {
+        let mut learner = Factorisation::new(FactorisationConfig::default(), 3);
+        for round in 0..500u32 {
+            let (a, b) = (Node(round % 7), Node(round / 7 % 7));
+            learner.observe(a, b, Rtt::from_micros(20_000 + 7_000 * (a.0 + b.0)));
+        }
+        let (mut sums, mut first, mut second) = ([0.0; 8], [0.0; 8], [0.0; 8]);
+        learner.estimate_sums(Node(0), Node(5), &mut sums);
+        learner.estimate_row(Node(0), &mut first);
+        learner.estimate_row(Node(5), &mut second);
+        // The ends themselves are no relays, and their products with themselves mean nothing.
+        for node in [1, 2, 3, 4, 6] {
+            let apart = sums[node] - (first[node] + second[node]);
+            assert!(apart.abs() < 0.01, "{node}: {apart}");
+        }
+        assert_eq!(sums[7], f32::INFINITY);
     }
 
     #[test]

@@ -1,0 +1,12 @@
+//! The bodies of the fuzz targets on random bytes.
+
+use nearside_detour::fuzzing;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn directory(bytes in vec(any::<u8>(), 0..3_000)) {
+        fuzzing::directory(&bytes);
+    }
+}
