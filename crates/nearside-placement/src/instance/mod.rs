@@ -230,6 +230,15 @@ impl Instance {
         closure::is_closed(&self.between)
     }
 
+    /// The instance with so many places on each server whose capacity is not limited yet.
+    #[must_use]
+    pub fn with_capacity(mut self, places: u32) -> Self {
+        for server in &mut self.servers {
+            server.capacity.get_or_insert(places);
+        }
+        self
+    }
+
     /// The instance without these servers.
     ///
     /// # Panics

@@ -13,6 +13,12 @@ pub(crate) struct Matching {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Crowd(pub(crate) Vec<usize>);
 
+/// A server with a free place, and which client found each server on the way.
+struct Path {
+    free: usize,
+    found_by: Vec<Option<usize>>,
+}
+
 impl Matching {
     pub(crate) fn new(model: &Model<'_>) -> Self {
         Self {
@@ -32,7 +38,28 @@ impl Matching {
         client: usize,
         allows: impl Fn(Near) -> bool,
     ) -> Result<(), Crowd> {
-        // Which client found each server, breadth first.
+        let path = self.explore(model, client, allows)?;
+        self.shift(&path);
+        Ok(())
+    }
+
+    /// Why a client cannot be seated; `None` if it can.
+    pub(crate) fn crowd(
+        &self,
+        model: &Model<'_>,
+        client: usize,
+        allows: impl Fn(Near) -> bool,
+    ) -> Option<Crowd> {
+        self.explore(model, client, allows).err()
+    }
+
+    /// The way to a free place, breadth first.
+    fn explore(
+        &self,
+        model: &Model<'_>,
+        client: usize,
+        allows: impl Fn(Near) -> bool,
+    ) -> Result<Path, Crowd> {
         let mut found_by = vec![None; self.guests.len()];
         let mut crowd = vec![client];
         let mut next = 0;
@@ -49,8 +76,10 @@ impl Matching {
                 }
                 found_by[server] = Some(seeker);
                 if self.guests[server].len() < model.places(server) {
-                    self.shift(server, &found_by);
-                    return Ok(());
+                    return Ok(Path {
+                        free: server,
+                        found_by,
+                    });
                 }
                 crowd.extend(&self.guests[server]);
             }
@@ -59,10 +88,11 @@ impl Matching {
     }
 
     /// Moves everybody on the path one server on, from the free place back to the newcomer.
-    fn shift(&mut self, free: usize, found_by: &[Option<usize>]) {
-        let mut server = free;
+    fn shift(&mut self, path: &Path) {
+        let mut server = path.free;
         loop {
-            let client = found_by[server].expect("the path consists of servers that were found");
+            let client =
+                path.found_by[server].expect("the path consists of servers that were found");
             let left = self.server_of[client].replace(server);
             self.guests[server].push(client);
             let Some(left) = left else { return };

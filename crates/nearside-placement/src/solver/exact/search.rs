@@ -52,6 +52,9 @@ enum Step {
 /// Nodes between two looks at the deadline, about a millisecond's worth.
 const NODES_PER_LOOK: u64 = 64;
 
+/// Crowds looked at before a branch. Those with no choice or one are always among the first.
+const CROWDS: usize = 6;
+
 impl<'m, 'i> Search<'m, 'i> {
     pub(crate) fn new(
         model: &'m Model<'i>,
@@ -162,10 +165,7 @@ impl<'m, 'i> Search<'m, 'i> {
     /// The ways to serve whoever has the fewest.
     fn tightest(&self, state: &State, reach: &[Delay]) -> Vec<Choice> {
         if self.model.is_capacitated() {
-            let crowds = state.waiting().iter();
-            let crowds = crowds.map(|&client| state.crowd(self.model, client));
-            let choices = crowds.map(|crowd| self.choices(state, reach, &crowd));
-            return choices.min_by_key(Vec::len).unwrap_or_default();
+            return self.tightest_crowd(state, reach);
         }
         let options = |client: usize| {
             let near = self.model.servers_near(client).iter();
@@ -179,6 +179,39 @@ impl<'m, 'i> Search<'m, 'i> {
             radius: near.distance,
         };
         tightest.into_iter().flatten().map(choice).collect()
+    }
+
+    /// The same for crowds. A crowd has at least the choices of the client it is of, so crowds are
+    /// looked at in the order of these, and only while they can be tighter than the best; not all of
+    /// them, since whom to branch on is a matter of speed only.
+    fn tightest_crowd(&self, state: &State, reach: &[Delay]) -> Vec<Choice> {
+        let is_choice = |near: &&Near| {
+            let above = state
+                .floor(near.index())
+                .is_none_or(|floor| near.distance > floor);
+            above && near.distance <= reach[near.index()]
+        };
+        let own = |&client: &usize| {
+            let near = self.model.servers_near(client).iter();
+            (near.filter(is_choice).count(), client)
+        };
+        let mut waiting: Vec<(usize, usize)> = state.waiting().iter().map(own).collect();
+        waiting.sort_unstable();
+        let mut tightest: Option<Vec<Choice>> = None;
+        for (least, client) in waiting.into_iter().take(CROWDS) {
+            if tightest.as_ref().is_some_and(|best| best.len() <= least) {
+                break;
+            }
+            let crowd = state.crowd(self.model, client);
+            let choices = self.choices(state, reach, &crowd);
+            if tightest
+                .as_ref()
+                .is_none_or(|best| choices.len() < best.len())
+            {
+                tightest = Some(choices);
+            }
+        }
+        tightest.unwrap_or_default()
     }
 
     /// For each server the smallest radius above its floor that serves one more of the crowd.

@@ -125,9 +125,8 @@ impl State {
         };
         let allows =
             |near: Near| self.floors[near.index()].is_some_and(|floor| near.distance <= floor);
-        match matching.clone().seat(model, client, allows) {
-            Err(Crowd(crowd)) => crowd,
-            Ok(()) => unreachable!("a waiting client has no seat within the floors"),
-        }
+        let crowd = matching.crowd(model, client, allows);
+        let Crowd(crowd) = crowd.expect("a waiting client has no seat within the floors");
+        crowd
     }
 }

@@ -104,7 +104,8 @@ impl Zizo {
             Search::Full => None,
             Search::Tree => Some(Tree::grow(seating.instance(), core, seating.in_use())),
         };
-        for direction in [Direction::In(core), Direction::Out] {
+        let towards = Direction::towards(core, seating.instance());
+        for direction in [towards, Direction::Out] {
             let zoom = Zoom {
                 direction,
                 tree: tree.as_ref(),
@@ -178,7 +179,7 @@ impl Zoom<'_> {
             Persistence::Wait => 1,
             Persistence::TryNext => usize::MAX,
         };
-        for server in self.candidates(seating, client).into_iter().take(tries) {
+        for server in self.candidates(seating, client, tries) {
             counts.probes += 1;
             if seating.keeps_bound(client, server) {
                 seating.seat(client, server);
@@ -208,7 +209,7 @@ impl Zoom<'_> {
         let mut moved = 0;
         for &client in &group {
             // One client without a candidate blocks the group.
-            let Some(&target) = self.candidates(seating, client).first() else {
+            let Some(&target) = self.candidates(seating, client, 1).first() else {
                 break;
             };
             counts.probes += 1;
@@ -224,15 +225,17 @@ impl Zoom<'_> {
         }
     }
 
-    /// Where the client may go, best first.
-    fn candidates(&self, seating: &Seating<'_>, client: ClientId) -> Vec<ServerId> {
+    /// Where the client may go, best first, at most `wanted` servers.
+    fn candidates(&self, seating: &Seating<'_>, client: ClientId, wanted: usize) -> Vec<ServerId> {
         let Some(present) = seating.contact(client) else {
             return Vec::new();
         };
-        match self.tree {
-            None => moves::by_search(seating, client, present, self.direction),
-            Some(tree) => moves::along_tree(seating, client, present, self.direction, tree),
-        }
+        let Some(tree) = self.tree else {
+            return moves::by_search(seating, client, present, &self.direction, wanted);
+        };
+        let mut along = moves::along_tree(seating, client, present, &self.direction, tree);
+        along.truncate(wanted);
+        along
     }
 }
 
