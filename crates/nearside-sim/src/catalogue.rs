@@ -4,7 +4,9 @@ use nearside_report::{Chapter, Data, Page, Report};
 
 use crate::armitage::{self, Conclusion};
 use crate::batch::Progress;
-use crate::experiment::{Experiment, Setup, conduct};
+use crate::experiment::{Experiment, Setup, Size, conduct};
+use crate::lee;
+use crate::seeds::Seeds;
 use crate::tradeoff;
 
 /// The experiments of one paper.
@@ -13,6 +15,8 @@ pub struct Volume {
     pub name: &'static str,
     /// What readers see.
     pub title: &'static str,
+    /// Instances it is reported on when nobody says otherwise.
+    pub repeats: usize,
     /// In the order of the paper.
     pub experiments: Vec<Box<dyn Experiment>>,
 }
@@ -23,17 +27,26 @@ pub fn catalogue() -> Vec<Volume> {
         Volume {
             name: armitage::AS_CLUSTERS,
             title: "Armitage 2008: clusters by origin AS",
+            repeats: Seeds::REPORTING,
             experiments: armitage::as_clusters(),
         },
         Volume {
             name: armitage::COUNTRY_CLUSTERS,
             title: "Armitage 2008: clusters by country and /8",
+            repeats: Seeds::REPORTING,
             experiments: armitage::country_clusters(),
         },
         Volume {
             name: tradeoff::TRADE_OFF,
             title: "Trade-offs that both papers leave to future work",
+            repeats: Seeds::REPORTING,
             experiments: tradeoff::trade_off(),
+        },
+        Volume {
+            name: lee::LEE,
+            title: "Lee 2004: the fewest servers within a delay bound",
+            repeats: lee::REPEATS,
+            experiments: lee::server_selection(),
         },
     ]
 }
@@ -55,6 +68,15 @@ impl Volume {
     pub fn items(&self) -> impl Iterator<Item = &'static str> {
         let items = self.experiments.iter().map(|e| e.name().item);
         items.chain([Self::ALL])
+    }
+
+    /// The seeds when nobody says otherwise: those for reporting, as many as the paper has repeats,
+    /// or two of development in a quick run, which nobody reports.
+    pub fn usual_seeds(&self, size: Size) -> Seeds {
+        match size {
+            Size::Full => Seeds::reporting_on(self.repeats),
+            Size::Quick => Setup::usual_seeds(size),
+        }
     }
 
     /// The word for every experiment of a paper.

@@ -8,7 +8,8 @@
 //! - [`Score`]: what a run was worth.
 //! - [`compare`]: many methods, clients and seeds.
 //! - [`experiment`]: what tables and figures of papers are made of; [`armitage`] has those of the
-//!   two discovery papers, [`tradeoff`] the study they leave to future work.
+//!   two discovery papers, [`tradeoff`] the study they leave to future work, [`lee`] those of the
+//!   paper on server selection.
 
 pub mod armitage;
 mod batch;
@@ -17,6 +18,7 @@ pub mod compare;
 pub mod experiment;
 mod hindsight;
 mod labels;
+pub mod lee;
 mod method;
 mod record;
 mod run;

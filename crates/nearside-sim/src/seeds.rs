@@ -22,9 +22,17 @@ pub struct ParseSeedsError {
 }
 
 impl Seeds {
+    /// How many seeds reports are made with, unless a paper has more.
+    pub const REPORTING: usize = 16;
+
     /// The seeds reports are made with (EVALUATION rule 2: never tuned on).
     pub fn reporting() -> Self {
-        Self((1000..=1015).collect())
+        Self::reporting_on(Self::REPORTING)
+    }
+
+    /// The first `count` of those, at least one.
+    pub fn reporting_on(count: usize) -> Self {
+        Self((1000..).take(count.max(1)).collect())
     }
 
     /// All of them, ascending.

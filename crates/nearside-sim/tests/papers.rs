@@ -5,7 +5,9 @@
 
 use nearside_report::{Cell, Figure, Part, Plot, Report, Shape, json};
 use nearside_sim::experiment::{Setup, Size, conduct};
-use nearside_sim::{Unwatched, Volume, armitage, catalogue, everything, tradeoff, with_threads};
+use nearside_sim::{
+    Unwatched, Volume, armitage, catalogue, everything, lee, tradeoff, with_threads,
+};
 
 fn quick(seeds: &str) -> Setup {
     Setup {
@@ -26,7 +28,7 @@ fn items(paper: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_table_and_figure_of_both_papers_is_there() {
+fn every_table_and_figure_of_the_papers_is_there() {
     assert_eq!(
         items(armitage::AS_CLUSTERS),
         [
@@ -39,6 +41,12 @@ fn every_table_and_figure_of_both_papers_is_there() {
         [
             "table1", "figure2", "figure3", "figure4", "figure5", "figure6", "figure7", "figure8",
             "figure9", "table2", "all"
+        ]
+    );
+    assert_eq!(
+        items(lee::LEE),
+        [
+            "figure1", "figure3a", "figure3b", "figure4", "figure5", "all"
         ]
     );
 }

@@ -37,6 +37,11 @@ pub trait Experiment: Send + Sync {
 
     /// What came out, in reading order.
     fn parts(&self, study: &Study) -> Vec<Part>;
+
+    /// The same, of an experiment that has long work of its own besides runs.
+    fn watched_parts(&self, study: &Study, _progress: &dyn Progress) -> Vec<Part> {
+        self.parts(study)
+    }
 }
 
 /// An experiment by its paper and its place there: the words behind `nearside sim`.
@@ -66,13 +71,14 @@ pub fn conduct(
         .flat_map(|experiment| experiment.pictures());
     let study = Study::run(setup.clone(), jobs.collect(), pictures.collect(), progress);
     let each = experiments.iter().map(AsRef::as_ref);
-    each.map(|experiment| report(experiment, &study)).collect()
+    each.map(|experiment| report(experiment, &study, progress))
+        .collect()
 }
 
-fn report(experiment: &dyn Experiment, study: &Study) -> Report {
+fn report(experiment: &dyn Experiment, study: &Study, progress: &dyn Progress) -> Report {
     let (name, setup) = (experiment.name(), study.setup());
     Report {
-        parts: experiment.parts(study),
+        parts: experiment.watched_parts(study, progress),
         ..Report::new(
             format!("{}-{}", name.paper, name.item),
             experiment.title(),

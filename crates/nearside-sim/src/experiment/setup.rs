@@ -14,7 +14,7 @@ pub struct Setup {
 pub enum Size {
     /// As published.
     Full,
-    /// A tenth of the CS:S servers: shows that everything works, proves nothing.
+    /// A tenth of the CS:S servers, a quarter of a session: shows that everything works, proves nothing.
     Quick,
 }
 
@@ -52,7 +52,7 @@ impl Setup {
         };
         let size = match self.size {
             Size::Full => "",
-            Size::Quick => "; quick: CS:S worlds of a tenth of the size, no evidence",
+            Size::Quick => "; quick: small worlds, no evidence",
         };
         format!("{}{purpose}{size}", self.seeds)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use nearside_discover::prober::Pace;
-use nearside_sim::{Method, Seeds, Volume, armitage, tradeoff};
+use nearside_sim::{Method, Seeds, Volume, armitage, lee, tradeoff};
 
 use crate::faces::Format;
 
@@ -28,6 +28,8 @@ pub enum SimCommand {
     ArmitageCountry(ArmitageCountryArgs),
     /// The study both papers leave to future work: what each parameter costs and finds
     TradeOff(TradeOffArgs),
+    /// Figures of Lee, Ko and Calo 2004: the fewest servers within a delay bound, and the optimum
+    Lee(LeeArgs),
     /// Every table and figure on one page
     All(AllArgs),
 }
@@ -84,6 +86,28 @@ pub struct TradeOffArgs {
     pub showing: PaperShowingArgs,
 }
 
+/// Figures of Lee, Ko and Calo 2004.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nearside sim lee figure1
+  nearside sim lee figure3a --seeds 0-9 --out pictures
+
+The paper's algorithms on its simulated network, with the proven optimum beside them; 100 instances
+unless --seeds says otherwise. docs/sim.md explains.
+
+Exit codes: 0 done; 2 bad usage; 3 files cannot be written.")]
+pub struct LeeArgs {
+    /// Which one, or all of them
+    #[arg(value_name = "WHAT", value_parser = items(lee::LEE))]
+    pub what: String,
+    /// How.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Where files go.
+    #[command(flatten)]
+    pub showing: PaperShowingArgs,
+}
+
 const PAPER_EXAMPLES: &str = "Examples:
   nearside sim armitage-as table2 --seeds 0-3
   nearside sim armitage-country figure7 --seeds 0 --out pictures
@@ -107,10 +131,12 @@ pub struct PaperShowingArgs {
 /// How experiments are run.
 #[derive(Debug, Args)]
 pub struct HowArgs {
-    /// Seeds and ranges of seeds [default: 1000-1015, those for reporting; 0-1 with --quick]
+    /// Seeds and ranges of seeds [default: from 1000 on, those for reporting, as many as the
+    /// experiment has repeats; 0-1 with --quick]
     #[arg(long, value_name = "SEEDS")]
     pub seeds: Option<Seeds>,
-    /// CS:S worlds of a tenth of the size: shows that everything works, proves nothing
+    /// Small worlds (a tenth of the CS:S servers, a quarter of a session): shows that everything
+    /// works, proves nothing
     #[arg(long)]
     pub quick: bool,
     /// Threads to use [default: one for each core]; the results are the same

@@ -6,13 +6,13 @@ mod papers;
 mod progress;
 
 use anyhow::Result;
-use nearside_sim::{armitage, tradeoff, with_threads};
+use nearside_sim::{armitage, lee, tradeoff, with_threads};
 
 use crate::exit::Exit;
 
 pub use args::{
-    AllArgs, ArmitageAsArgs, ArmitageCountryArgs, CompareArgs, HowArgs, PaperShowingArgs, SimArgs,
-    SimCommand, TradeOffArgs,
+    AllArgs, ArmitageAsArgs, ArmitageCountryArgs, CompareArgs, HowArgs, LeeArgs, PaperShowingArgs,
+    SimArgs, SimCommand, TradeOffArgs,
 };
 
 /// Runs the command.
@@ -31,6 +31,7 @@ pub fn run(args: &SimArgs) -> Result<Exit> {
         SimCommand::TradeOff(args) => {
             papers::run(tradeoff::TRADE_OFF, &args.what, &args.how, &args.showing)
         }
+        SimCommand::Lee(args) => papers::run(lee::LEE, &args.what, &args.how, &args.showing),
         SimCommand::All(args) => papers::all(args),
     }
 }

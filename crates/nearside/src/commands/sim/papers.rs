@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use nearside_report::files::{self, File};
 use nearside_report::{Report, html, json, text};
 use nearside_sim::experiment::{Setup, Size, conduct};
-use nearside_sim::{Volume, everything};
+use nearside_sim::{Seeds, Volume, everything};
 
 use super::args::{AllArgs, HowArgs, PaperShowingArgs};
 use super::on_threads;
@@ -30,8 +30,8 @@ pub(super) fn run(
     showing: &PaperShowingArgs,
 ) -> Result<Exit> {
     let volume = Volume::find(paper).expect("the flags name papers of the catalogue");
+    let setup = setup(how, |size| volume.usual_seeds(size));
     let experiments = volume.chosen(what);
-    let setup = setup(how);
     if let Some(folder) = &showing.out {
         make(folder)?; // before minutes are spent on what cannot be written
     }
@@ -50,7 +50,7 @@ pub(super) fn run(
 /// Runs everything, writes the page, and prints what stands on top of it.
 pub(super) fn all(args: &AllArgs) -> Result<Exit> {
     make(&args.out)?;
-    let setup = setup(&args.how);
+    let setup = setup(&args.how, Setup::usual_seeds);
     let command = setup.command("all --out DIR");
     let footer = format!("nearside {}, {command}", env!("CARGO_PKG_VERSION"));
     let bar = Bar::new();
@@ -74,14 +74,13 @@ pub(super) fn all(args: &AllArgs) -> Result<Exit> {
     }
 }
 
-fn setup(how: &HowArgs) -> Setup {
+fn setup(how: &HowArgs, usual: impl Fn(Size) -> Seeds) -> Setup {
     let size = match how.quick {
         true => Size::Quick,
         false => Size::Full,
     };
-    let usual = || Setup::usual_seeds(size);
     Setup {
-        seeds: how.seeds.clone().unwrap_or_else(usual),
+        seeds: how.seeds.clone().unwrap_or_else(|| usual(size)),
         size,
     }
 }
