@@ -373,6 +373,30 @@ pub struct BenchArgs {
 pub enum BenchCommand {
     /// Browse the lab with nearside and with quakestat: speed, share found, truth of the pings
     Browse(BenchBrowseArgs),
+    /// Place players with every solver: servers beside the proven optimum, speed, sessions with churn
+    Place(BenchPlaceArgs),
+}
+
+/// Place players with every solver, beside the proven optimum.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Takes about ten minutes for 100 seeds; docs/bench.md says what the figures mean.
+
+Exit codes: 0 every target met; 1 a target missed; 2 bad usage; 130 interrupted, without figures."
+)]
+pub struct BenchPlaceArgs {
+    /// Instances: seeds and ranges of seeds; the targets are meant for a hundred
+    #[arg(long, value_name = "SEEDS", default_value = "1000-1099")]
+    pub seeds: nearside_sim::Seeds,
+    /// Leave the large instance out
+    #[arg(long)]
+    pub quick: bool,
+    /// Threads to use [default: one for each core]; the answers to the same steps are the same
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub threads: Option<usize>,
+    /// One JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Browse the lab with nearside and with quakestat, side by side.

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::run(args),
         Command::Bench(args) => match &args.what {
             BenchCommand::Browse(args) => commands::bench::run(args),
+            BenchCommand::Place(args) => commands::bench::run_place(args),
         },
     };
     outcome

@@ -4,6 +4,7 @@
 mod child;
 mod lab;
 mod machine;
+mod place;
 mod programs;
 mod quakestat;
 mod report;
@@ -30,6 +31,8 @@ use programs::Program;
 use report::{Observed, Report, RunFigures, ScenarioFigures};
 use scenario::Scenario;
 use truth::Truth;
+
+pub use place::run as run_place;
 
 /// Runs `nearside bench browse`.
 pub fn run(args: &BenchBrowseArgs) -> Result<Exit> {

@@ -51,7 +51,12 @@ impl fmt::Display for Bound {
 }
 
 impl Verdict {
-    fn new(what: String, target: Bound, unit: &'static str, measured: Option<f64>) -> Self {
+    pub(super) fn new(
+        what: String,
+        target: Bound,
+        unit: &'static str,
+        measured: Option<f64>,
+    ) -> Self {
         Self {
             what,
             target,
