@@ -19,18 +19,20 @@ pub(crate) enum Foreign {
     ExaBgp,
     Chromium,
     PythonA2s,
+    OrTools,
     Gamedig,
 }
 
 /// Pinned, so that a verdict changes only when we change something.
 pub(crate) const PYTHON_A2S: &str = "1.4.2";
+pub(crate) const OR_TOOLS: &str = "9.15.6755";
 pub(crate) const GAMEDIG: &str = "5.3.3";
 
 /// Debian puts games and system tools where the PATH of a service does not look.
 const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
 
 impl Foreign {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Quakestat,
         Self::OpenArena,
         Self::Ip,
@@ -39,6 +41,7 @@ impl Foreign {
         Self::ExaBgp,
         Self::Chromium,
         Self::PythonA2s,
+        Self::OrTools,
         Self::Gamedig,
     ];
 
@@ -53,6 +56,7 @@ impl Foreign {
             Self::ExaBgp => "exabgp",
             Self::Chromium => "chromium",
             Self::PythonA2s => "python-a2s",
+            Self::OrTools => "ortools",
             Self::Gamedig => "gamedig",
         }
     }
@@ -66,7 +70,8 @@ impl Foreign {
             Self::Bird => find("bird").is_some(),
             Self::ExaBgp => find("exabgp").is_some(),
             Self::Chromium => has_chromium(),
-            Self::PythonA2s => has_python_a2s(workspace),
+            Self::PythonA2s => has_python(workspace, "python-a2s", PYTHON_A2S),
+            Self::OrTools => has_python(workspace, "ortools", OR_TOOLS),
             Self::Gamedig => find("node").is_some() && has_gamedig(workspace),
         }
     }
@@ -81,7 +86,7 @@ impl Foreign {
             Self::Bird => (find("bird").is_some(), &["bird2"]),
             Self::ExaBgp => (find("exabgp").is_some(), &["exabgp"]),
             Self::Chromium => (has_chromium(), &["chromium"]),
-            Self::PythonA2s => (can_make_venv(), &["python3", "python3-venv"]),
+            Self::PythonA2s | Self::OrTools => (can_make_venv(), &["python3", "python3-venv"]),
             // Only when there is no node: a newer one from elsewhere brings an npm of its own.
             Self::Gamedig => (find("node").is_some(), &["nodejs", "npm"]),
         };
@@ -105,7 +110,7 @@ pub(crate) fn tell<'a>(command: &'a mut Command, workspace: &Workspace) -> &'a m
         .env("PATH", search_path(&[]))
 }
 
-/// The interpreter that has `a2s`.
+/// The interpreter that has `a2s` and `ortools`.
 pub(crate) fn python(workspace: &Workspace) -> PathBuf {
     workspace.foreign().join("python/bin/python")
 }
@@ -149,10 +154,11 @@ fn can_make_venv() -> bool {
     process::succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"]))
 }
 
-fn has_python_a2s(workspace: &Workspace) -> bool {
-    let script = "import a2s, importlib.metadata as m; print(m.version('python-a2s'))";
-    let version = process::output(Command::new(python(workspace)).args(["-c", script]));
-    version.is_ok_and(|version| version.trim() == PYTHON_A2S)
+fn has_python(workspace: &Workspace, package: &str, pinned: &str) -> bool {
+    let script = "import sys, importlib.metadata as m; print(m.version(sys.argv[1]))";
+    let mut python = Command::new(python(workspace));
+    let version = process::output(python.args(["-c", script, package]));
+    version.is_ok_and(|version| version.trim() == pinned)
 }
 
 fn has_gamedig(workspace: &Workspace) -> bool {

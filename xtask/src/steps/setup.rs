@@ -86,7 +86,8 @@ fn is_root() -> bool {
 
 fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
     match foreign {
-        Foreign::PythonA2s => install_python_a2s(workspace),
+        Foreign::PythonA2s => install_python(workspace, "python-a2s", foreign::PYTHON_A2S),
+        Foreign::OrTools => install_python(workspace, "ortools", foreign::OR_TOOLS),
         Foreign::Gamedig => install_gamedig(workspace),
         // Debian brings these or nobody does.
         Foreign::Quakestat
@@ -99,7 +100,8 @@ fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
     }
 }
 
-fn install_python_a2s(workspace: &Workspace) -> Result<(), Failure> {
+/// Into one environment for all; making it again changes nothing.
+fn install_python(workspace: &Workspace, package: &str, version: &str) -> Result<(), Failure> {
     let folder = workspace.foreign().join("python");
     process::run(
         workspace
@@ -107,7 +109,7 @@ fn install_python_a2s(workspace: &Workspace) -> Result<(), Failure> {
             .args(["-m", "venv"])
             .arg(&folder),
     )?;
-    let pinned = format!("python-a2s=={}", foreign::PYTHON_A2S);
+    let pinned = format!("{package}=={version}");
     let mut pip = workspace.command(foreign::python(workspace));
     process::run(pip.args(["-m", "pip", "install", "--quiet", &pinned]))
 }

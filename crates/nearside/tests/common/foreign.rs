@@ -26,6 +26,16 @@ pub fn python(test: &str) -> Option<Program> {
     or_skip(test, "python-a2s", found).map(|path| Program(Command::new(path)))
 }
 
+/// A Python that has `ortools`.
+pub fn python_with_ortools(test: &str) -> Option<Program> {
+    let python = from_environment("NEARSIDE_PYTHON", "python/bin/python");
+    let imports = Command::new(&python)
+        .args(["-c", "import ortools"])
+        .output();
+    let found = imports.is_ok_and(|output| output.status.success());
+    or_skip(test, "ortools", found.then_some(python)).map(|path| Program(Command::new(path)))
+}
+
 /// The folder of node modules that has `gamedig`.
 pub fn node_modules(test: &str) -> Option<PathBuf> {
     let folder = from_environment("NEARSIDE_NODE_MODULES", "node/node_modules");
