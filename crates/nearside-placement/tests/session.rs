@@ -24,9 +24,10 @@ fn events(servers: usize) -> impl Strategy<Value = Event> {
             .collect::<BTreeMap<_, _>>()
     });
     prop_oneof![
-        8 => (client.clone(), row).prop_map(|(client, latencies_ms)| Event::Join { client, latencies_ms }),
+        8 => (client.clone(), row.clone()).prop_map(|(client, latencies_ms)| Event::Join { client, latencies_ms }),
         3 => client.clone().prop_map(|client| Event::Leave { client }),
-        3 => (client, server.clone(), ms.clone()).prop_map(|(client, server, ms)| Event::Latency { client, server, ms }),
+        3 => (client.clone(), server.clone(), ms.clone()).prop_map(|(client, server, ms)| Event::Latency { client, server, ms }),
+        2 => (client.clone(), row).prop_map(|(client, latencies_ms)| Event::Latencies { client, latencies_ms }),
         1 => (server.clone(), server.clone(), ms).prop_map(|(one, other, ms)| Event::ServerLatency { one, other, ms }),
         2 => server.clone().prop_map(|server| Event::ServerDown { server }),
         2 => server.prop_map(|server| Event::ServerUp { server }),

@@ -26,7 +26,11 @@ impl Session {
                 latencies_ms,
             } => self.join(client, latencies_ms),
             Event::Leave { client } => self.leave(client),
-            Event::Latency { client, server, ms } => self.change_access(client, server, *ms),
+            Event::Latency { client, server, ms } => self.change_access(client, [(server, ms)]),
+            Event::Latencies {
+                client,
+                latencies_ms,
+            } => self.change_access(client, latencies_ms),
             Event::ServerLatency { one, other, ms } => self.change_between(one, other, *ms),
             Event::ServerDown { server } => self.take_down(server),
             Event::ServerUp { server } => self.bring_up(server),
@@ -85,12 +89,23 @@ impl Session {
         Ok(())
     }
 
-    fn change_access(&mut self, client: &str, server: &str, ms: Option<f64>) -> Result<(), Reason> {
-        let (client, server) = (self.find_client(client)?, self.find_server(server)?);
-        let delay = self.delay_of(ms)?;
-        self.roster.set_access(client, server, delay);
-        if self.contacts[client.index()] == Some(server) && !delay.is_usable() {
-            self.contacts[client.index()] = None;
+    /// All of them or, when one makes no sense, none.
+    fn change_access<'e>(
+        &mut self,
+        client: &str,
+        latencies: impl IntoIterator<Item = (&'e String, &'e Option<f64>)>,
+    ) -> Result<(), Reason> {
+        let client = self.find_client(client)?;
+        let known = |(server, ms): (&String, &Option<f64>)| {
+            Ok((self.find_server(server)?, self.delay_of(*ms)?))
+        };
+        let changes: Vec<(ServerId, Delay)> =
+            latencies.into_iter().map(known).collect::<Result<_, _>>()?;
+        for (server, delay) in changes {
+            self.roster.set_access(client, server, delay);
+            if self.contacts[client.index()] == Some(server) && !delay.is_usable() {
+                self.contacts[client.index()] = None;
+            }
         }
         Ok(())
     }

@@ -30,6 +30,13 @@ pub enum Event {
         /// Milliseconds; null when it cannot be used any more.
         ms: Option<f64>,
     },
+    /// Several ways of a client have changed, judged together.
+    Latencies {
+        /// The client.
+        client: String,
+        /// Milliseconds by server; null where it cannot be used any more. Others stay as they are.
+        latencies_ms: BTreeMap<String, Option<f64>>,
+    },
     /// The way between two servers has changed, in both directions.
     ServerLatency {
         /// One server.
