@@ -29,6 +29,7 @@
 mod client;
 mod codec;
 mod message;
+mod node;
 mod outbox;
 mod server;
 mod simulate;
@@ -36,14 +37,16 @@ mod simulate;
 pub use client::ClientNode;
 pub use codec::DecodeError;
 pub use message::{Epoch, Message, NodeId};
+pub use node::{Lossy, Node};
 pub use server::ServerNode;
 pub use simulate::{Crash, NetworkConfig, SimulatedRun, simulate};
 
 use std::time::Duration;
 
 use nearside_types::Moment;
+use thiserror::Error;
 
-use crate::{Allocation, Delay, ServerId};
+use crate::{Allocation, ClientId, Delay, Instance, ServerId};
 
 /// What all nodes of a session have to agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +70,21 @@ pub struct ClusterConfig {
 }
 
 impl ClusterConfig {
+    /// For the clients and servers of an instance.
+    ///
+    /// # Errors
+    /// When there are more than 16 bits can number.
+    pub fn of(instance: &Instance, bound: Delay) -> Result<Self, TooMany> {
+        let number = |nodes: usize| {
+            u16::try_from(nodes)
+                .ok()
+                .filter(|&number| number < u16::MAX)
+        };
+        let clients = number(instance.clients().len()).ok_or(TooMany)?;
+        let servers = number(instance.servers().len()).ok_or(TooMany)?;
+        Ok(Self::new(clients, servers, instance.network_budget(bound)))
+    }
+
     /// One turn at a time, beats every 100 ms, death after 2 s.
     pub const fn new(clients: u16, servers: u16, limit: Delay) -> Self {
         Self {
@@ -80,6 +98,11 @@ impl ClusterConfig {
         }
     }
 }
+
+/// More nodes than a distributed session can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a distributed session has at most 65,534 clients and as many servers")]
+pub struct TooMany;
 
 /// What a node wants from its driver.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,6 +140,28 @@ pub struct Committed {
     pub epoch: Epoch,
     /// The server of each client that takes part; `None` for one that does not.
     pub contacts: Vec<Option<ServerId>>,
+}
+
+/// The node that plays a part of an instance.
+pub fn node_of(
+    instance: &Instance,
+    config: ClusterConfig,
+    id: NodeId,
+    now: Moment,
+) -> Box<dyn Node + Send> {
+    match id {
+        NodeId::Client(client) => {
+            let row = instance.access_row(ClientId::new(usize::from(client)));
+            Box::new(ClientNode::new(client, config, row.to_vec()))
+        }
+        NodeId::Server(server) => {
+            let id = ServerId::new(usize::from(server));
+            let others = instance.server_ids();
+            let row = others.map(|other| instance.separation(id, other)).collect();
+            let capacity = instance.servers()[id.index()].capacity;
+            Box::new(ServerNode::new(server, config, row, capacity, now))
+        }
+    }
 }
 
 impl Committed {
