@@ -11,6 +11,7 @@ use nearside_discover::planner::PlannerKind;
 use nearside_discover::prober::Pace;
 use nearside_types::{Asn, Country, ServerAddr};
 
+use crate::commands::place::PlaceArgs;
 use crate::commands::sim::SimArgs;
 use crate::faces::{Format, Pattern, SortKey};
 use crate::games::{GAMES, Game};
@@ -53,6 +54,8 @@ pub enum Command {
     Query(QueryArgs),
     /// Where addresses come from: origin AS and country, from a live BGP feed down to a built-in table
     Origin(OriginArgs),
+    /// Choose the servers of a session: the fewest that keep the delay of a group within a bound
+    Place(PlaceArgs),
     /// Run an Internet on loopback: thousands of servers with real-world delays, and their masters
     Lab(LabArgs),
     /// Feed a recorded browse to the engine again and check that it does the same
@@ -458,7 +461,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// A time to wait: up to 115 days, beyond which nobody means it.
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     positive(text)
         .ok()
         .filter(|seconds| *seconds <= 1e7)

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         Command::Browse(args) => commands::browse::run(args),
         Command::Query(args) => commands::query::run(args),
         Command::Origin(args) => commands::origin::run(args),
+        Command::Place(args) => commands::place::run(args),
         Command::Lab(args) => commands::lab::run(args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Sim(args) => commands::sim::run(args),

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod browse;
 pub mod lab;
 pub mod origin;
+pub mod place;
 pub mod query;
 pub mod replay;
 pub mod sim;

@@ -1,0 +1,112 @@
+//! Time, threads and Ctrl-C for the solvers, which know none of them; and a sign of life meanwhile.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nearside_net::Stop;
+use nearside_placement::Budget;
+use nearside_placement::solver::Workers;
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::args::EffortArgs;
+
+/// What the flags allow: answers solvers whether to stop, and runs their jobs.
+pub(super) struct Effort {
+    started: Instant,
+    limit: Duration,
+    steps: Option<u64>,
+    seed: u64,
+    stop: Stop,
+    pool: Pool,
+}
+
+/// Rayon's threads as the engine's workers.
+pub(super) struct Pool(ThreadPool);
+
+impl Pool {
+    pub(super) fn new(threads: Option<usize>) -> Result<Self> {
+        let threads = threads.unwrap_or(0); // 0 is one for each core
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        Ok(Self(pool.context("cannot start threads")?))
+    }
+}
+
+impl Workers for Pool {
+    fn run(&self, jobs: usize, job: &(dyn Fn(usize) + Sync)) {
+        self.0.install(|| (0..jobs).into_par_iter().for_each(job));
+    }
+}
+
+impl Effort {
+    pub(super) fn new(args: &EffortArgs, stop: Stop) -> Result<Self> {
+        Ok(Self {
+            started: Instant::now(),
+            limit: Duration::from_secs_f64(args.time),
+            steps: args.steps,
+            seed: args.seed,
+            stop,
+            pool: Pool::new(args.threads)?,
+        })
+    }
+
+    /// Time counts from now on.
+    pub(super) fn restart(&mut self) {
+        self.started = Instant::now();
+    }
+
+    pub(super) fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    pub(super) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(super) fn interrupted(&self) -> bool {
+        self.stop.is_stopped()
+    }
+
+    /// Solves with a budget of these means, and says on a terminal what it is at.
+    pub(super) fn spend<R>(&self, what: &str, solve: impl FnOnce(&Budget<'_>) -> R) -> R {
+        let _sign = SignOfLife::new(what, self.limit);
+        let time_is_up = || self.stop.is_stopped() || self.started.elapsed() >= self.limit;
+        let budget = Budget::unlimited(self.seed)
+            .with_deadline(&time_is_up)
+            .with_workers(&self.pool);
+        let budget = match self.steps {
+            Some(steps) => budget.with_steps(steps),
+            None => budget,
+        };
+        solve(&budget)
+    }
+}
+
+/// A line on standard error while somebody waits; gone afterwards.
+struct SignOfLife(ProgressBar);
+
+impl SignOfLife {
+    fn new(what: &str, limit: Duration) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let line = format!(
+            "{{spinner}} {what}, {{elapsed}} of {} s at most; Ctrl-C shows what was found",
+            limit.as_secs_f64()
+        );
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template(&line) {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(150));
+        Self(bar)
+    }
+}
+
+impl Drop for SignOfLife {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

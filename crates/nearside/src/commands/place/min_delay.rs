@@ -1,0 +1,96 @@
+//! `nearside place min-delay`: what a number of servers can do at best.
+
+use anyhow::Result;
+use nearside_placement::{Delay, MinDelay, min_delay};
+use serde::Serialize;
+
+use super::args::{MinDelayArgs, PlaceFormat};
+use super::effort::Effort;
+use super::input;
+use super::show::{self, Assignment};
+use crate::commands::stop_on_interrupt;
+use crate::exit::Exit;
+
+pub(super) fn run(args: &MinDelayArgs) -> Result<Exit> {
+    let mut effort = Effort::new(&args.effort, stop_on_interrupt()?)?;
+    let file = input::read(&args.input, args.effort.seed)?;
+    effort.restart();
+    let found = effort.spend("looking for the smallest bound", |budget| {
+        min_delay(&file.instance, args.servers, budget)
+    });
+    let answer = Answer {
+        servers: args.servers,
+        servers_used: found.as_ref().map(|found| found.servers_used),
+        delay_ms: found.as_ref().map(|found| found.delay),
+        at_least_ms: found.as_ref().map(|found| found.at_least),
+        proven: found.as_ref().is_some_and(MinDelay::is_proven),
+        assignment: found.as_ref().map(|found| Assignment {
+            instance: &file.instance,
+            allocation: &found.allocation,
+        }),
+        seconds: effort.seconds(),
+        seed: effort.seed(),
+    };
+    show::print(&match show::format(args.format) {
+        PlaceFormat::Table => answer.in_words(),
+        PlaceFormat::Json => show::json(&answer)?,
+        PlaceFormat::Csv => answer.csv(),
+    })?;
+    Ok(match found {
+        _ if effort.interrupted() => Exit::Interrupted,
+        Some(_) => Exit::Done,
+        None => Exit::Negative,
+    })
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    servers: usize,
+    servers_used: Option<usize>,
+    delay_ms: Option<Delay>,
+    at_least_ms: Option<Delay>,
+    proven: bool,
+    assignment: Option<Assignment<'a>>,
+    seconds: f64,
+    seed: u64,
+}
+
+impl Answer<'_> {
+    fn in_words(&self) -> String {
+        let allowed = show::servers(self.servers);
+        let (Some(delay), Some(at_least)) = (self.delay_ms, self.at_least_ms) else {
+            return format!(
+                "{allowed} cannot serve everybody at any bound, or nothing was found in time.\n"
+            );
+        };
+        let used = self.servers_used.unwrap_or_default();
+        let proof = match self.proven {
+            true => "proven to be the smallest".to_owned(),
+            false => format!("not below {} ms", show::millis(at_least)),
+        };
+        format!(
+            "{} ms with at most {allowed} ({used} used), {proof} ({:.2} s, seed {}).\n",
+            show::millis(delay),
+            self.seconds,
+            self.seed
+        )
+    }
+
+    fn csv(&self) -> String {
+        let number = |delay: Option<Delay>| {
+            delay
+                .map(|delay| delay.as_millis().to_string())
+                .unwrap_or_default()
+        };
+        format!(
+            "servers,servers_used,delay_ms,at_least_ms,proven\n{},{},{},{},{}\n",
+            self.servers,
+            self.servers_used
+                .map(|used| used.to_string())
+                .unwrap_or_default(),
+            number(self.delay_ms),
+            number(self.at_least_ms),
+            self.proven
+        )
+    }
+}

@@ -1,0 +1,190 @@
+//! `nearside place verify`: the judge, on an allocation from anywhere.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use nearside_placement::{
+    Allocation, Breach, ClientId, Delay, Instance, ServerId, Verdict, verify,
+};
+use serde::{Deserialize, Serialize};
+
+use super::args::VerifyArgs;
+use super::{input, show};
+use crate::exit::Exit;
+
+pub(super) fn run(args: &VerifyArgs) -> Result<Exit> {
+    let (instance, seats) = files(args)?;
+    let file = input::read_from(&args.input, instance, args.seed)?;
+    let name = seats.display();
+    let bytes = input::bytes_of(seats)?;
+    let form: Form = serde_json::from_slice(&bytes)
+        .with_context(|| format!("{name}: expected the JSON of `solve`, or {{player: server}}"))?;
+    let (assignment, its_bound) = form.parts().with_context(|| format!("in {name}"))?;
+    let allocation =
+        allocation(&file.instance, &assignment).with_context(|| format!("in {name}"))?;
+    let bound = match args.bound.or(its_bound) {
+        Some(millis) => {
+            Delay::from_millis(millis).with_context(|| format!("{millis} is not a bound"))?
+        }
+        None => input::bound(None, &file)?,
+    };
+    let verdict = verify(&file.instance, &allocation, bound)?;
+    let report = Report::new(&file.instance, &verdict, bound);
+    show::print(&if args.json {
+        show::json(&report)?
+    } else {
+        report.in_words()
+    })?;
+    Ok(if verdict.is_good() {
+        Exit::Done
+    } else {
+        Exit::Negative
+    })
+}
+
+/// Which file is which: a matrix takes the place of the first.
+fn files(args: &VerifyArgs) -> Result<(Option<&Path>, &Path)> {
+    let first = args.input.file.as_deref();
+    match (&args.input.matrix, first, args.allocation.as_deref()) {
+        (None, instance, Some(seats)) => Ok((instance, seats)),
+        (Some(_), Some(seats), None) => Ok((None, seats)),
+        (Some(_), Some(_), Some(_)) => bail!("name an instance file or a matrix, not both"),
+        _ => bail!("name the file of the allocation"),
+    }
+}
+
+/// An allocation as files have it. Other fields of `solve` do not matter.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Form {
+    Answer {
+        assignment: Option<BTreeMap<String, String>>,
+        bound_ms: f64,
+    },
+    Plain(BTreeMap<String, String>),
+}
+
+impl Form {
+    fn parts(self) -> Result<(BTreeMap<String, String>, Option<f64>)> {
+        match self {
+            Self::Answer {
+                assignment: Some(assignment),
+                bound_ms,
+            } => Ok((assignment, Some(bound_ms))),
+            Self::Answer { .. } => bail!("it has no assignment: the bound was not met"),
+            Self::Plain(assignment) => Ok((assignment, None)),
+        }
+    }
+}
+
+fn allocation(instance: &Instance, assignment: &BTreeMap<String, String>) -> Result<Allocation> {
+    let servers = instance.servers_by_name();
+    let contact = |client: ClientId| -> Result<ServerId> {
+        let name = instance.client_name(client);
+        let server = assignment
+            .get(name)
+            .with_context(|| format!("client `{name}` has no server"))?;
+        let known = servers.get(server.as_str()).copied();
+        known.with_context(|| format!("client `{name}` is at `{server}`, which is no server"))
+    };
+    let clients = instance.clients_by_name();
+    let stranger = assignment
+        .keys()
+        .find(|name| !clients.contains_key(name.as_str()));
+    ensure!(
+        stranger.is_none(),
+        "`{}` is no client of the instance",
+        stranger.map_or("", String::as_str)
+    );
+    let contacts: Vec<ServerId> = instance.client_ids().map(contact).collect::<Result<_>>()?;
+    Ok(Allocation::new(contacts))
+}
+
+#[derive(Serialize)]
+struct Report {
+    good: bool,
+    delay_ms: Delay,
+    bound_ms: Delay,
+    servers_used: usize,
+    critical_path: [String; 4],
+    loads: BTreeMap<String, usize>,
+    breaches: Vec<String>,
+}
+
+impl Report {
+    fn new(instance: &Instance, verdict: &Verdict, bound: Delay) -> Self {
+        let path = verdict.critical;
+        let loads = instance
+            .server_ids()
+            .zip(&verdict.loads)
+            .filter(|(_, load)| **load > 0);
+        Self {
+            good: verdict.is_good(),
+            delay_ms: verdict.delay,
+            bound_ms: bound,
+            servers_used: verdict.servers_used,
+            critical_path: [
+                instance.client_name(path.from).to_owned(),
+                instance.server_name(path.entry).to_owned(),
+                instance.server_name(path.exit).to_owned(),
+                instance.client_name(path.to).to_owned(),
+            ],
+            loads: loads
+                .map(|(server, &load)| (instance.server_name(server).to_owned(), load))
+                .collect(),
+            breaches: verdict
+                .breaches
+                .iter()
+                .map(|breach| by_name(instance, breach))
+                .collect(),
+        }
+    }
+
+    fn in_words(&self) -> String {
+        let verdict = if self.good { "Good" } else { "Not good" };
+        let mut text = format!(
+            "{verdict}: {}, {} ms of {} ms.\nSlowest path: {}.\n",
+            show::servers(self.servers_used),
+            show::millis(self.delay_ms),
+            show::millis(self.bound_ms),
+            self.critical_path.join(" > "),
+        );
+        for breach in &self.breaches {
+            text += &format!("- {breach}\n");
+        }
+        text
+    }
+}
+
+/// A breach with names instead of ids.
+fn by_name(instance: &Instance, breach: &Breach) -> String {
+    let client = |id: &ClientId| instance.client_name(*id);
+    let server = |id: &ServerId| instance.server_name(*id);
+    match breach {
+        Breach::TooSlow { .. } => breach.to_string(),
+        Breach::NoAccess {
+            client: c,
+            server: s,
+        } => {
+            format!("client `{}` cannot reach server `{}`", client(c), server(s))
+        }
+        Breach::NoPath { from, to } => {
+            format!(
+                "there is no path from server `{}` to server `{}`",
+                server(from),
+                server(to)
+            )
+        }
+        Breach::Overloaded {
+            server: s,
+            load,
+            places,
+        } => {
+            format!(
+                "server `{}` has {load} clients and {places} places",
+                server(s)
+            )
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `nearside place distribute`: seventy processes on loopback agree with the library.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::{Folder, nearside};
+use serde_json::Value;
+
+/// Ports are fixed: one session at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static PORTS: Mutex<()> = Mutex::new(());
+    PORTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn distribute(seed: &str, bound: &str, flags: &[&str]) -> Value {
+    let folder = Folder::new();
+    let file = folder.join("instance.json");
+    let size = [
+        "--servers",
+        "20",
+        "--clients",
+        "50",
+        "--seed",
+        seed,
+        "--bound",
+        bound,
+    ];
+    let made = [&["place", "generate", "--out", &file], &size[..]].concat();
+    nearside(&made).expect_code(0);
+    let finished = nearside(&[&["place", "distribute", &file, "--json"], flags].concat());
+    serde_json::from_str(&finished.expect_code(0).stdout).unwrap()
+}
+
+fn assert_same(run: &Value, clients: u64) {
+    assert_eq!(run["committed"], true, "{run}");
+    assert_eq!(run["same_as_library"], true, "{run}");
+    assert_eq!(run["clients"], clients, "{run}");
+}
+
+#[test]
+fn twenty_servers_and_fifty_players_agree_with_the_library() {
+    let _alone = alone();
+    let run = distribute("3", "30", &[]);
+    assert_same(&run, 50);
+    assert!(run["servers_used"].as_u64() > Some(1), "too easy: {run}");
+}
+
+#[test]
+fn lost_messages_and_crashed_nodes_do_not_change_what_the_others_agree_on() {
+    let _alone = alone();
+    let flags = [
+        "--loss", "0.05", "--crash", "s3@1", "--crash", "c7@1.5", "--time", "80",
+    ];
+    assert_same(&distribute("3", "40", &flags), 49);
+}
+
+#[test]
+fn virtual_time_also_doubles_and_reorders_messages() {
+    let flags = [
+        "--virtual",
+        "--loss",
+        "0.1",
+        "--duplicates",
+        "0.1",
+        "--jitter",
+        "30",
+    ];
+    assert_same(&distribute("3", "30", &flags), 50);
+}
