@@ -6,8 +6,8 @@
 use std::collections::{HashSet, VecDeque};
 
 use nearside_discover::planner::{
-    AdaptiveConfig, AdaptivePlanner, Listed, Next, Objective, Outcome, PlanReport, Planner, Sample,
-    ServerId, StopReason,
+    AdaptiveConfig, AdaptivePlanner, Enough, GroupView, Listed, Memory, Next, Objective, Outcome,
+    PlanReport, Planner, RememberedGroup, RememberedServer, Sample, ServerId, StopReason,
 };
 use nearside_types::{Asn, Origin, Rtt};
 use proptest::prelude::*;
@@ -86,7 +86,10 @@ fn sample(world: &[Truth], server: ServerId) -> Sample {
 
 /// Answers come after `lag` more probes; the silent are told overdue first.
 fn run_with(config: AdaptiveConfig, world: &[Truth], lag: usize) -> Run {
-    let mut planner = AdaptivePlanner::new(config, 5);
+    drive(&mut AdaptivePlanner::new(config, 5), world, lag)
+}
+
+fn drive(planner: &mut AdaptivePlanner, world: &[Truth], lag: usize) -> Run {
     let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
     planner.servers_listed(&listed);
     planner.list_complete();
@@ -249,6 +252,150 @@ fn nothing_answers_and_it_ends_all_the_same() {
     }
     let run = run(&world);
     assert_eq!(run.found(&world, 1000), 0);
+}
+
+#[test]
+fn without_an_end_of_its_own_everything_is_probed_near_first() {
+    let world = seen_from_australia();
+    let config = AdaptiveConfig {
+        enough: Enough::NEVER,
+        ..AdaptiveConfig::new()
+    };
+    let run = run_with(config, &world, 20);
+    assert_eq!(run.reason, StopReason::Exhausted);
+    assert_eq!(run.probed.len(), world.len());
+    let near = |id: &&ServerId| world[id.index()].rtt_ms < Some(200);
+    let early = run.probed.iter().take(200).filter(near).count();
+    assert!(early >= 110, "{early} of 120");
+}
+
+#[test]
+fn a_short_list_is_probed_however_high_the_demands() {
+    let world = network(11, 1, 1, "AU", 20)[..40].to_vec();
+    let config = AdaptiveConfig {
+        rtt_stop: Rtt::from_micros(500),
+        ..AdaptiveConfig::new()
+    };
+    for objective in [Objective::Thorough, Objective::Best] {
+        let run = run_with(config.aiming_at(objective), &world, 3);
+        assert_eq!(run.probed.len(), world.len());
+    }
+}
+
+/// What a run would leave to the next one.
+fn memory_of(world: &[Truth]) -> Memory {
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 5);
+    let run = drive(&mut planner, world, 20);
+    let mut best: Vec<RememberedServer> = run
+        .probed
+        .iter()
+        .filter_map(|id| {
+            let truth = &world[id.index()];
+            Some(RememberedServer {
+                addr: truth.listed.addr,
+                rtt: Rtt::from_micros(truth.rtt_ms? * 1000),
+            })
+        })
+        .collect();
+    best.sort_by_key(|server| server.rtt);
+    best.truncate(Memory::BEST);
+    let groups = planner.learned();
+    Memory { best, groups }
+}
+
+fn remembering(memory: &Memory, world: &[Truth]) -> Run {
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 6);
+    planner.remember(memory);
+    drive(&mut planner, world, 20)
+}
+
+#[test]
+fn a_memory_brings_the_best_first_and_spares_probes() {
+    let world = seen_from_australia();
+    let memory = memory_of(&world);
+    let warm = remembering(&memory, &world);
+    let first: Vec<_> = warm.probed[..Memory::BEST]
+        .iter()
+        .map(|id| world[id.index()].listed.addr)
+        .collect();
+    let best: Vec<_> = memory.best.iter().map(|server| server.addr).collect();
+    assert_eq!(first, best);
+    let cold = run_with(AdaptiveConfig::new(), &world, 20);
+    assert!(warm.found(&world, 200) >= 119);
+    assert!(
+        warm.probed.len() < cold.probed.len(),
+        "{} after {}",
+        warm.probed.len(),
+        cold.probed.len()
+    );
+}
+
+#[test]
+fn the_memory_of_another_place_is_dropped() {
+    let home = seen_from_australia();
+    let mut abroad = home.clone();
+    for truth in &mut abroad {
+        truth.rtt_ms = truth.rtt_ms.map(|rtt| 340 - rtt);
+    }
+    let run = remembering(&memory_of(&home), &abroad);
+    let near = abroad
+        .iter()
+        .filter(|truth| truth.rtt_ms < Some(200))
+        .count();
+    let found = run.found(&abroad, 200);
+    assert!(found * 100 >= near * 98, "{found} of {near}");
+}
+
+#[test]
+fn a_memory_of_nonsense_does_no_harm() {
+    let world = seen_from_australia();
+    let rtts = [0, 1, u32::MAX].map(Rtt::from_micros);
+    let weights = [f32::NAN, f32::INFINITY, -1.0, 0.0, f32::MAX, 1e-30];
+    let answers = rtts
+        .into_iter()
+        .flat_map(|rtt| weights.map(|weight| (rtt, weight)));
+    let group = |asn| RememberedGroup {
+        country: "AU".parse().ok(),
+        asn,
+        answers: answers.clone().collect(),
+    };
+    let memory = Memory {
+        best: vec![
+            RememberedServer {
+                addr: "203.0.113.1:1".parse().unwrap(),
+                rtt: rtts[2],
+            };
+            100
+        ],
+        groups: vec![group(Some(Asn(1))), group(None), group(Some(Asn(1)))],
+    };
+    let run = remembering(&memory, &world);
+    assert!(run.found(&world, 200) >= 118);
+}
+
+#[test]
+fn the_explanation_adds_up_to_what_was_done() {
+    let world = seen_from_australia();
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 5);
+    let run = drive(&mut planner, &world, 20);
+    let explained = planner.explain().unwrap();
+    assert_eq!(explained.stopped, Some(run.reason));
+    assert_eq!(explained.verdict, run.report.verdict);
+    let sum = |of: fn(&GroupView) -> u32| -> u32 {
+        explained.countries.iter().map(|view| of(&view.all)).sum()
+    };
+    assert_eq!(sum(|view| view.servers) as usize, world.len());
+    assert_eq!(sum(|view| view.probed) as usize, run.probed.len());
+    assert_eq!(sum(|view| view.playable) as usize, run.found(&world, 200));
+    let left: f64 = explained
+        .countries
+        .iter()
+        .map(|c| c.all.expected_left)
+        .sum();
+    assert!((left - explained.expected_missed).abs() < 1e-3);
+    let first = &explained.countries[0];
+    assert!(first.all.typical_rtt.unwrap() < Rtt::from_micros(80_000));
+    assert_eq!(first.ases.len(), 1);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{
-    AdaptiveConfig, AdaptivePlanner, ClusterBy, ClusterConfig, ClusterPlanner, ListOrder, Planner,
+    AdaptiveConfig, AdaptivePlanner, ClusterBy, ClusterConfig, ClusterPlanner, Enough, ListOrder,
+    Planner,
 };
 
 /// The planners there are.
@@ -123,6 +124,14 @@ impl PlannerConfig {
     pub const fn stopping_at(mut self, rtt_stop: Rtt) -> Self {
         self.clusters.rtt_stop = rtt_stop;
         self.adaptive.rtt_stop = rtt_stop;
+        self
+    }
+
+    /// The same planner without an end of its own: it probes everything, near first.
+    #[must_use]
+    pub const fn never_stopping(mut self) -> Self {
+        self.clusters.stop = None;
+        self.adaptive.enough = Enough::NEVER;
         self
     }
 

@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 pub use adaptive::{
     AdaptiveConfig, AdaptivePlanner, AsView, CountryView, Enough, Explanation, GroupView, Levels,
-    Memory, Model, Objective, PerLevel, PlacesModel, RememberedGroup, RememberedServer, Verdict,
+    Memory, Model, Objective, PerLevel, PlacesModel, RememberedGroup, RememberedServer,
+    UnknownObjective, Verdict,
 };
 pub use autostop::{AutoStop, StopRule};
 pub use calibration::{DrawRule, SampleSize};

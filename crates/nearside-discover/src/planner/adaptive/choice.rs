@@ -21,14 +21,13 @@ impl AdaptivePlanner {
 
     fn choose_from(&mut self, groups: &mut [Group]) {
         let batch = self.config.batch.max(1);
+        if !self.has_looked() {
+            return self.pick(groups, Question::Best, batch, 0.0);
+        }
         let few_better = self.outlook.better < f64::from(self.config.enough.better);
         if !few_better {
-            self.pick(
-                groups,
-                Question::Best,
-                (3 * batch).div_ceil(4),
-                LEAST_CHANCE,
-            );
+            let most = (3 * batch).div_ceil(4);
+            self.pick(groups, Question::Best, most, LEAST_CHANCE);
         }
         let rest = batch - self.queue.len();
         if rest > 0 && self.config.objective != Objective::Best {

@@ -1,7 +1,11 @@
 //! What the adaptive planner is asked for, and the numbers its model rests on.
 
+use std::fmt;
+use std::str::FromStr;
+
 use nearside_types::{PrefixLengths, Rtt};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// What the user wants to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +17,28 @@ pub enum Objective {
     Fast,
     /// Only the k nearest servers that match the user's filters.
     Best,
+}
+
+/// No objective has this name.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("there is no objective `{0}` (choose thorough, fast or best)")]
+pub struct UnknownObjective(String);
+
+impl FromStr for Objective {
+    type Err = UnknownObjective;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Thorough, Self::Fast, Self::Best]
+            .into_iter()
+            .find(|objective| objective.name() == text)
+            .ok_or_else(|| UnknownObjective(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 impl Objective {
@@ -214,6 +240,13 @@ impl Enough {
         missing: 0.01,
         worth: 0.01,
         better: 0.3,
+    };
+
+    /// Nothing is ever enough: every server is probed, the promising ones first.
+    pub const NEVER: Self = Self {
+        missing: 0.0,
+        worth: 0.0,
+        better: 0.0,
     };
 
     /// For [`Objective::Fast`].

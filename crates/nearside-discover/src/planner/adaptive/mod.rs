@@ -28,7 +28,9 @@ use nearside_types::Rtt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-pub use config::{AdaptiveConfig, Enough, Levels, Model, Objective, PerLevel, PlacesModel};
+pub use config::{
+    AdaptiveConfig, Enough, Levels, Model, Objective, PerLevel, PlacesModel, UnknownObjective,
+};
 pub use explain::{AsView, CountryView, Explanation, GroupView};
 pub use memory::{Memory, RememberedGroup, RememberedServer};
 pub use outlook::Verdict;
@@ -105,6 +107,9 @@ impl Tally {
     }
 }
 
+/// A third of a second at 140 probes a second.
+const LEAST_LOOK: usize = 50;
+
 impl AdaptivePlanner {
     /// A planner with these settings; `seed` decides which of equally promising servers is asked.
     pub fn new(config: AdaptiveConfig, seed: u64) -> Self {
@@ -172,7 +177,8 @@ impl AdaptivePlanner {
         let config = &self.config;
         let verdict = self
             .outlook
-            .verdict(config.objective, &config.enough, self.tally.playable);
+            .verdict(config.objective, &config.enough, self.tally.playable)
+            .filter(|_| self.has_looked());
         match verdict {
             Some(verdict) => self.stop_if_idle(verdict),
             None => {
@@ -183,6 +189,12 @@ impl AdaptivePlanner {
                 }
             }
         }
+    }
+
+    /// Whether enough was probed to judge: a prior alone is no reason to tell a user with a short
+    /// list, or with high demands, that nothing is there.
+    fn has_looked(&self) -> bool {
+        self.tally.answered + self.tally.silent >= LEAST_LOOK
     }
 
     /// An answer on its way may still change the mind.
