@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use nearside_discover::journal::{Recorded, Sink};
-use nearside_discover::planner::{PlannerConfig, ServerId};
+use nearside_discover::planner::{Memory, PlannerConfig, ServerId};
 use nearside_discover::prober::{Event, Input, Output, PortId, Prober, ProberConfig};
 use nearside_discover::sources::{
     ListPolicy, MergeCounts, MergedList, OriginLookup, Source, SourceOutput, SourceReport,
@@ -45,6 +45,8 @@ pub struct BrowseSetup {
     pub policy: ListPolicy,
     /// Who knows origins that masters do not tell.
     pub origins: Box<dyn OriginLookup>,
+    /// What an earlier run left behind.
+    pub memory: Option<Memory>,
     /// Where the run is recorded, if at all.
     pub record: Option<Sink>,
 }
@@ -148,6 +150,10 @@ impl<'a> Driver<'a> {
         };
         driver.open_probe_ports()?;
         driver.open_masters(setup.masters)?;
+        if let Some(memory) = &setup.memory {
+            let now = clock.now();
+            driver.prober.handle_input(now, Input::Remembered(memory));
+        }
         driver.admit_favourites(&setup.favourites);
         Ok(driver)
     }
