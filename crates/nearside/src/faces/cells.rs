@@ -9,10 +9,12 @@ use super::text;
 /// What stands where a value is not known.
 const UNKNOWN: &str = "-";
 
-/// `12.3`, `~45.1` when the reply cannot be attributed to one request, `down` without an answer.
+/// `12.3`, `~45.1` when the reply cannot be attributed to one request, `?12.3` when an earlier run
+/// measured it, `down` without an answer.
 pub(crate) fn rtt(row: &Row) -> String {
     match row.rtt_ms {
         None => "down".to_owned(),
+        Some(rtt) if is_remembered(row) => format!("?{rtt:.1}"),
         Some(rtt) if row.clean => format!("{rtt:.1}"),
         Some(rtt) => format!("~{rtt:.1}"),
     }
@@ -20,7 +22,20 @@ pub(crate) fn rtt(row: &Row) -> String {
 
 /// Whether the round-trip time is shown with a `~`.
 pub(crate) fn is_doubtful(row: &Row) -> bool {
-    row.rtt_ms.is_some() && !row.clean
+    row.rtt_ms.is_some() && !row.clean && !is_remembered(row)
+}
+
+/// A row of an earlier run: it has a round-trip time, of which this run has no sample.
+pub(crate) fn remembered(row: &Row) -> Row {
+    Row {
+        samples: 0,
+        ..row.clone()
+    }
+}
+
+/// Whether an earlier run measured the round-trip time.
+pub(crate) fn is_remembered(row: &Row) -> bool {
+    row.rtt_ms.is_some() && row.samples == 0
 }
 
 /// People, bots where there are any, and places: `12/32`, `3+5b/16`, `12` of an unknown number.
@@ -95,6 +110,14 @@ mod tests {
         assert_eq!(rtt(&row), "~507.1");
         assert_eq!(rtt(&full_row()), "12.3");
         assert_eq!(rtt(&unknown_row()), "down");
+    }
+
+    #[test]
+    fn a_ping_of_an_earlier_run_says_so() {
+        let row = remembered(&full_row());
+        assert_eq!(rtt(&row), "?12.3");
+        assert!(is_remembered(&row) && !is_doubtful(&row));
+        assert!(!is_remembered(&full_row()) && !is_remembered(&unknown_row()));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use nearside_discover::snapshot::{Progress, Row};
+use nearside_types::ServerAddr;
 
+use super::cells;
 use super::numbers::{seconds, thousands};
 use super::rate::RecentRate;
 use super::screen::Screen;
@@ -32,24 +34,31 @@ pub fn render(
     style: Style<'_>,
 ) -> Vec<String> {
     let line = progress_line(progress, probes_per_second);
-    let mut lines = vec![
-        style
-            .width
-            .map_or(line.clone(), |most| text::cut(&line, most)),
-    ];
+    let mut lines = vec![fitted(&line, style)];
     let room = height.saturating_sub(OTHER_LINES).min(MOST_ROWS);
     let best = &rows[..rows.len().min(room)];
     if !best.is_empty() {
         lines.push(String::new());
         lines.extend(table::lines(best, style));
     }
+    if best.iter().any(cells::is_remembered) {
+        lines.push(fitted(table::REMEMBERED, style));
+    }
     lines
+}
+
+fn fitted(line: &str, style: Style<'_>) -> String {
+    let width = style.width.unwrap_or(usize::MAX);
+    text::cut(line, width)
 }
 
 fn progress_line(progress: &Progress, probes_per_second: f64) -> String {
     let number = |count: usize| thousands(count as u64);
+    let more = progress.expected_missed.map_or(String::new(), |missed| {
+        format!(" and about {} to find", thousands(missed.round() as u64))
+    });
     format!(
-        "{} {}/{} probed · {} answered · {} playable · {}/s · {}",
+        "{} {}/{} probed · {} answered · {} playable{more} · {}/s · {}",
         progress.activity,
         number(progress.probed),
         number(progress.listed),
@@ -94,6 +103,12 @@ impl Live {
             self.best.insert(place, row.clone());
             self.best.truncate(MOST_ROWS);
         }
+    }
+
+    /// Takes out what is only remembered of a server that does not answer any more.
+    pub(crate) fn gone(&mut self, server: ServerAddr) {
+        let is_gone = |row: &Row| row.addr == server && cells::is_remembered(row);
+        self.best.retain(|row| !is_gone(row));
     }
 
     /// Draws a frame if it is time for one.
@@ -184,6 +199,36 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
         });
         let pings: Vec<_> = live.best.iter().map(|row| row.rtt_ms).collect();
         assert_eq!(pings, [Some(45.1), Some(50.0), Some(187.0), None]);
+    }
+
+    #[test]
+    fn what_is_remembered_is_marked_until_it_answers_or_is_gone() {
+        let mut live = live(80, 24);
+        for row in &four_rows()[..2] {
+            live.row(&cells::remembered(row));
+        }
+        let progress = Progress {
+            expected_missed: Some(1_204.4),
+            ..progress()
+        };
+        let size = Size {
+            width: 200,
+            height: 24,
+        };
+        let frame = live
+            .frame(&progress, size, &Selection::default())
+            .join("\n");
+        for words in [
+            "41 playable and about 1,204 to find",
+            "?12.3",
+            table::REMEMBERED,
+        ] {
+            assert!(frame.contains(words), "no `{words}` in\n{frame}");
+        }
+        live.row(&four_rows()[0]);
+        live.gone(four_rows()[1].addr);
+        live.gone(four_rows()[0].addr);
+        assert_eq!(live.best, four_rows()[..1], "an answer is not taken back");
     }
 
     #[test]

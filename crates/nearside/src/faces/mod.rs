@@ -6,12 +6,12 @@ mod cells;
 mod colour;
 mod csv;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod format;
 mod json;
 mod live;
 mod ndjson;
-mod numbers;
+pub(crate) mod numbers;
 mod page;
 mod rate;
 mod screen;
@@ -27,7 +27,7 @@ mod words;
 use std::io::{self, Write};
 
 use nearside_discover::snapshot::{Progress, Row, Snapshot};
-use nearside_types::Rtt;
+use nearside_types::{Rtt, ServerAddr};
 
 pub use colour::Colours;
 pub use format::{Format, UnknownFormat};
@@ -78,6 +78,11 @@ trait Render {
         Ok(())
     }
 
+    /// A row of an earlier run, until the server answers or is found to be gone.
+    fn remembered(&mut self, _row: &Row) {}
+
+    fn gone(&mut self, _server: ServerAddr) {}
+
     fn progress(&mut self, _progress: &Progress) -> io::Result<()> {
         Ok(())
     }
@@ -103,6 +108,19 @@ impl<'out> Face<'out> {
             self.renderer.row(row)?;
         }
         Ok(())
+    }
+
+    /// What an earlier run found. A live view shows it, marked, until it is confirmed; the result
+    /// never has it.
+    pub fn remembered(&mut self, rows: &[Row]) {
+        for row in rows.iter().filter(|row| self.selection.shows(row)) {
+            self.renderer.remembered(row);
+        }
+    }
+
+    /// A server did not answer.
+    pub fn gone(&mut self, server: ServerAddr) {
+        self.renderer.gone(server);
     }
 
     /// How far the run is.

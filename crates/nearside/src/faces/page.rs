@@ -1,9 +1,10 @@
 use std::io::{self, Write};
 
 use nearside_discover::snapshot::{Progress, Row};
-use nearside_types::Rtt;
+use nearside_types::{Rtt, ServerAddr};
 
 use super::Render;
+use super::cells;
 use super::colour::Colours;
 use super::live::Live;
 use super::selection::{Chosen, Selection};
@@ -62,6 +63,18 @@ impl Render for Page<'_> {
             live.row(row);
         }
         Ok(())
+    }
+
+    fn remembered(&mut self, row: &Row) {
+        if let Some(live) = &mut self.live {
+            live.row(&cells::remembered(row));
+        }
+    }
+
+    fn gone(&mut self, server: ServerAddr) {
+        if let Some(live) = &mut self.live {
+            live.gone(server);
+        }
     }
 
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {

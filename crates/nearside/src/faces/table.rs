@@ -69,6 +69,9 @@ const NAME: usize = 7;
 const LEAST_NAME: usize = 8;
 const LEAST_MAP: usize = 6;
 
+/// What the `?` before a round-trip time means.
+pub(super) const REMEMBERED: &str = "? from the last run, not confirmed yet";
+
 /// Columns between two cells.
 const GAP: usize = 2;
 
@@ -110,6 +113,9 @@ pub fn notes(rows: &[Row], favourites: &Favourites) -> Vec<String> {
     let mut notes = Vec::new();
     if rows.iter().any(cells::is_doubtful) {
         notes.push("~ not exact: the reply cannot be attributed to one request".to_owned());
+    }
+    if rows.iter().any(cells::is_remembered) {
+        notes.push(REMEMBERED.to_owned());
     }
     if rows.iter().any(|row| favourites.contains(&row.addr)) {
         notes.push("* favourite".to_owned());

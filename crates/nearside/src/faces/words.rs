@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use nearside_discover::planner::StopReason;
+use nearside_discover::planner::{StopReason, Verdict};
 use nearside_discover::snapshot::Summary;
 use nearside_types::Rtt;
 
@@ -26,6 +26,7 @@ pub fn sentences(summary: &Summary, stop_rtt: Rtt, shown: Shown) -> Vec<String> 
         return vec!["No server was listed, so none was probed.".to_owned()];
     }
     let mut sentences = vec![why(summary, stop_rtt), found(summary)];
+    sentences.extend(near_everything(summary));
     sentences.extend(left_out(shown));
     sentences.push(cost(summary));
     sentences.push(privacy(summary));
@@ -56,15 +57,51 @@ fn why(summary: &Summary, stop_rtt: Rtt) -> String {
         StopReason::Interrupted => {
             "Stopped by you (interrupted): this is what was found until then.".to_owned()
         }
-        StopReason::Expected => expected(summary.expected_missed),
+        StopReason::Expected => expected(summary),
     }
 }
 
-fn expected(missed: Option<f64>) -> String {
-    let missed = missed.map_or("hardly any playable server".to_owned(), |missed| {
-        format!("about {missed:.1} playable servers")
-    });
-    format!("Stopped by itself (expected): {missed} should be missing.")
+/// Below 1 % of what was found a planner's guess is too good (`docs/evaluation.md`): nobody is
+/// promised more than that.
+const LEAST_MISSING: f64 = 0.01;
+
+/// Playable servers that are missing, as far as the planner can honestly say.
+fn missing(summary: &Summary) -> Option<f64> {
+    let least = LEAST_MISSING * summary.playable as f64;
+    summary.expected_missed.map(|missed| missed.max(least))
+}
+
+fn expected(summary: &Summary) -> String {
+    let missing = match missing(summary).map(|missing| missing.round() as u64) {
+        None | Some(0) => "hardly any playable server".to_owned(),
+        Some(some) => format!("about {}", count(some, "playable server")),
+    };
+    let words = match summary.verdict {
+        Some(Verdict::BestFound) => best_found(summary.expected_better),
+        Some(Verdict::NotWorthIt) => {
+            format!("{missing} should be missing, too thinly spread to be worth looking for")
+        }
+        Some(Verdict::FewMissing) | None => format!("{missing} should be missing"),
+    };
+    format!("Stopped by itself (expected): {words}.")
+}
+
+/// The expected number of better servers as a chance that there is one.
+fn best_found(better: Option<f64>) -> String {
+    let chance = 100.0 * (1.0 - (-better.unwrap_or(0.0)).exp());
+    format!("the chance that a better server was missed is about {chance:.0} %")
+}
+
+/// Who has nearly everything around the corner saves no probes, and should know.
+fn near_everything(summary: &Summary) -> Option<String> {
+    let share = summary.playable as f64 / summary.answered.max(1) as f64;
+    let is_near = share >= 0.8 && summary.answered >= 100;
+    (is_near && summary.verdict != Some(Verdict::BestFound)).then(|| {
+        format!(
+            "Nearly everything is near you ({:.0} % of what answered is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.",
+            100.0 * share
+        )
+    })
 }
 
 fn found(summary: &Summary) -> String {
@@ -189,12 +226,51 @@ Your address was shown to all of 2 servers.";
         );
         assert_eq!(
             first(Some(StopReason::Expected), Some(0.42)),
-            "Stopped by itself (expected): about 0.4 playable servers should be missing."
+            "Stopped by itself (expected): about 14 playable servers should be missing.",
+            "never less than 1 %"
         );
         assert_eq!(
             first(Some(StopReason::Expected), None),
             "Stopped by itself (expected): hardly any playable server should be missing."
         );
+    }
+
+    #[test]
+    fn the_planner_s_verdict_is_told_in_words() {
+        let first = |verdict, expected_better| {
+            let summary = Summary {
+                stopped: Some(StopReason::Expected),
+                verdict: Some(verdict),
+                expected_missed: Some(25.2),
+                expected_better,
+                ..summary()
+            };
+            sentences(&summary, STOP, ALL).swap_remove(0)
+        };
+        assert_eq!(
+            first(Verdict::NotWorthIt, None),
+            "Stopped by itself (expected): about 25 playable servers should be missing, too thinly spread to be worth looking for."
+        );
+        assert_eq!(
+            first(Verdict::BestFound, Some(0.105)),
+            "Stopped by itself (expected): the chance that a better server was missed is about 10 %."
+        );
+    }
+
+    #[test]
+    fn who_has_everything_nearby_is_told_so() {
+        let near = Summary {
+            playable: 4_000,
+            ..summary()
+        };
+        let line = "Nearly everything is near you (93 % of what answered is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.";
+        assert!(sentences(&near, STOP, ALL).contains(&line.to_owned()));
+        let best = Summary {
+            verdict: Some(Verdict::BestFound),
+            ..near
+        };
+        assert!(!sentences(&best, STOP, ALL).contains(&line.to_owned()));
+        assert!(!sentences(&summary(), STOP, ALL).contains(&line.to_owned()));
     }
 
     #[test]
