@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
-use nearside_discover::planner::PlannerKind;
+use nearside_discover::planner::{Objective, PlannerKind};
 use nearside_discover::prober::Pace;
 use nearside_types::{Asn, Country, ServerAddr};
 
@@ -58,6 +58,8 @@ pub enum Command {
     Place(PlaceArgs),
     /// Run an Internet on loopback: thousands of servers with real-world delays, and their masters
     Lab(LabArgs),
+    /// What `browse` remembers of the last run of each game: look, or forget
+    Cache(CacheArgs),
     /// Feed a recorded browse to the engine again and check that it does the same
     Replay(ReplayArgs),
     /// Measure nearside beside other programs in one run
@@ -70,7 +72,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nearside browse --lab AU                                 an Internet in this process, seen from Australia
-  nearside browse --lab JP --top 10 --not-full             the ten best with a free place
+  nearside browse --lab JP --best 10 --not-full            the ten best with a free place, nothing else
   nearside browse --master master.example:27950 --game et  a real master
   nearside browse --file servers.txt --game css            a list of addresses, one a line
   nearside browse --lab DE | jq .rtt_ms                    piped: one JSON object a line
@@ -89,6 +91,9 @@ pub struct BrowseArgs {
     /// Settings of the planners.
     #[command(flatten)]
     pub planning: PlanningArgs,
+    /// What the last run left behind.
+    #[command(flatten)]
+    pub remembering: RememberingArgs,
     /// What to show.
     #[command(flatten)]
     pub showing: ShowingArgs,
@@ -172,8 +177,15 @@ pub struct ProbingArgs {
 #[command(next_help_heading = "Planning")]
 pub struct PlanningArgs {
     /// adaptive, conventional, steam, as, country or country-only
-    #[arg(long, value_name = "NAME", default_value_t = PlannerKind::As)]
+    #[arg(long, value_name = "NAME", default_value_t = PlannerKind::Adaptive)]
     pub planner: PlannerKind,
+    /// What the adaptive planner wants: thorough (misses about 1 % of the playable servers), fast
+    /// (about 3 %) or best (only the nearest) [default: thorough, or best with --best]
+    #[arg(long, value_name = "AIM", conflicts_with = "no_auto_stop")]
+    pub objective: Option<Objective>,
+    /// Only the K nearest servers that pass the filters: stops when no better one is likely
+    #[arg(long, value_name = "K", conflicts_with = "no_auto_stop", value_parser = at_least_one)]
+    pub best: Option<usize>,
     /// Stop when what is left is at least this far away [default: 200, or --max-rtt and a tenth]
     #[arg(long, value_name = "MS", value_parser = positive)]
     pub stop_rtt: Option<f64>,
@@ -207,6 +219,33 @@ pub struct PlanningArgs {
     /// How far P20 and P80 of a smooth run may be apart
     #[arg(long, value_name = "MS", default_value_t = 150.0, requires = "smooth_run", value_parser = positive)]
     pub smooth_spread: f64,
+}
+
+/// What the last run left behind.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Remembering")]
+pub struct RememberingArgs {
+    /// Neither recall what the last run found nor remember this one
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Where to remember it [default: the user's cache folder; the lab is not remembered]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "no_cache")]
+    pub cache_dir: Option<PathBuf>,
+}
+
+/// Look at what was remembered, or forget it.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 done; 1 nothing is remembered; 3 a file cannot be removed.")]
+pub struct CacheArgs {
+    /// Forget it
+    #[arg(long)]
+    pub clear: bool,
+    /// Only what is remembered of this game
+    #[arg(long, value_name = "NAME", value_parser = parse_game, long_help = game_help())]
+    pub game: Option<&'static Game>,
+    /// Where it is remembered [default: the user's cache folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub cache_dir: Option<PathBuf>,
 }
 
 /// What to show.
@@ -247,6 +286,12 @@ pub struct ShowingArgs {
     /// At most this far away; auto-stop then waits for a tenth more
     #[arg(long, value_name = "MS", value_parser = positive)]
     pub max_rtt: Option<f64>,
+    /// Also say what the planner believed of each country and AS, and why it stopped
+    #[arg(long)]
+    pub explain: bool,
+    /// Draw the run as an SVG file: round-trip times against time, and what the planner believed
+    #[arg(long, value_name = "FILE")]
+    pub picture: Option<PathBuf>,
     /// No progress and no summary on standard error
     #[arg(long, short)]
     pub quiet: bool,

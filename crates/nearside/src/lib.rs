@@ -7,4 +7,5 @@ pub mod exit;
 pub mod faces;
 pub mod games;
 pub mod lab;
+pub mod memory;
 pub mod origins;

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Origin(args) => commands::origin::run(args),
         Command::Place(args) => commands::place::run(args),
         Command::Lab(args) => commands::lab::run(args),
+        Command::Cache(args) => commands::cache::run(args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Sim(args) => commands::sim::run(args),
         Command::Bench(args) => match &args.what {

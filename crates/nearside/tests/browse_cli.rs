@@ -71,7 +71,7 @@ fn json_is_the_documented_contract_and_its_numbers_agree() {
     let finished = browse_lab(&["--format", "json", "--no-auto-stop"]);
     let found = snapshot(&finished);
     assert_consistent(&found.summary);
-    assert_eq!(found.summary.planner, "as");
+    assert_eq!(found.summary.planner, "adaptive");
     assert_eq!(found.summary.stopped, Some(StopReason::Exhausted));
     assert_eq!(found.summary.answered, 400);
     assert_eq!(found.servers.len(), 400);
@@ -217,6 +217,8 @@ fn the_same_seed_draws_the_same_sample_and_another_seed_another() {
             "unlimited",
             "--tries",
             "1",
+            "--planner",
+            "as",
             "--seed",
             seed,
             "--record",

@@ -23,6 +23,7 @@ fn slow_browse(flags: &[&str]) -> Running {
         "600",
         "--pace",
         "50",
+        "--no-auto-stop",
     ];
     arguments.extend(flags);
     process::nearside(&arguments).start()

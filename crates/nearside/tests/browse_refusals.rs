@@ -42,6 +42,23 @@ fn bad_filters_are_refused_with_the_reason() {
 }
 
 #[test]
+fn settings_of_another_planner_are_refused_with_the_way_out() {
+    let flags = |flags: &[&str], words: &[&str]| {
+        is_refused(&[&["browse", "--lab", "AU"], flags].concat(), words);
+    };
+    flags(&["--window", "50"], &["--window", "--planner as"]);
+    flags(&["--planner", "as", "--best", "5"], &["--best", "adaptive"]);
+    flags(
+        &["--objective", "luck"],
+        &["`luck`", "thorough, fast or best"],
+    );
+    flags(
+        &["--best", "5", "--no-auto-stop"],
+        &["--best", "--no-auto-stop"],
+    );
+}
+
+#[test]
 fn a_missing_file_is_named() {
     for flag in ["--file", "--favourites"] {
         is_refused(&["browse", flag, "no-such-list.txt"], &["no-such-list.txt"]);

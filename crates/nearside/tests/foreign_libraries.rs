@@ -68,6 +68,7 @@ fn lively_servers(lab: &Lab, most: usize) -> Vec<String> {
         "--timeout",
         "500",
         "--not-empty",
+        "--no-auto-stop",
         "--format",
         "json",
     ])

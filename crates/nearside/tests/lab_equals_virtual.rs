@@ -58,6 +58,8 @@ impl Recording {
             place,
             "--lab-servers",
             &servers,
+            "--planner",
+            "as",
             "--pace",
             "2000",
             "--stop-rtt",

@@ -1,6 +1,9 @@
 //! `nearside browse`: from lists to a ranked table that stops by itself.
 
+mod explain;
 mod lists;
+mod picture;
+mod remembering;
 mod settings;
 mod showing;
 
@@ -11,14 +14,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nearside_discover::journal::{Entry, Sink};
-use nearside_discover::planner::{ServerId, StopReason};
+use nearside_discover::planner::{Objective, PlannerConfig, PlannerKind, ServerId, StopReason};
 use nearside_discover::prober::{Event, Prober};
 use nearside_discover::snapshot::Snapshot;
 use nearside_discover::sources::{Completeness, SourceReport};
 use nearside_net::{BrowseObserver, BrowseOutcome, BrowseSetup, MonotonicClock, Stop, browse};
 use nearside_types::{Moment, ServerAddr};
 
+use self::explain::explain;
 use self::lists::lists;
+use self::picture::Picture;
+use self::remembering::Remembering;
 use self::settings::{planner_config, prober_config};
 use self::showing::{face, is_table};
 use super::{create, seed, stop_on_interrupt};
@@ -33,8 +39,12 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     let planner = planner_config(&args.planning, args.showing.max_rtt)?;
     let lists = lists(args, planner, seed, clock)?;
     let favourites = lists.favourites.clone();
-    let stop_rtt = planner.clusters.rtt_stop;
-    let mut face = face(&args.showing, &favourites, stop_rtt);
+    let stop_rtt = planner.rtt_stop();
+    let remembering = Remembering::of(args);
+    let mut face = face(&args.showing, only_best(&planner), &favourites, stop_rtt);
+    if let Some(last) = &remembering.last {
+        face.remembered(&last.rows);
+    }
     let stop = stop_on_interrupt()?;
     let Recording {
         sink: record,
@@ -48,27 +58,45 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
         favourites: lists.favourites,
         policy: lists.policy,
         origins: lists.origins,
+        memory: remembering.last.as_ref().map(|last| last.memory.clone()),
         record,
     };
     let mut observer = Watcher {
         face: &mut face,
         shows_progress: !(args.showing.quiet && is_table(&args.showing)),
         last_progress: None,
+        picture: args
+            .showing
+            .picture
+            .as_deref()
+            .map(|path| Picture::new(path, stop_rtt)),
+        started: clock.now(),
+        seconds: 0.0,
         warnings: lists.notes,
         closed: None,
         stop: stop.clone(),
     };
     let outcome = browse(setup, &clock, &stop, &mut observer)?;
     let Watcher {
-        closed, warnings, ..
+        closed,
+        mut warnings,
+        picture,
+        ..
     } = observer;
     drop(lists.lab);
     if let Some(error) = closed {
         return closed_output(error);
     }
     let snapshot = snapshot(&outcome, &favourites);
+    warnings.extend(remembering.keep(outcome.prober.prober(), &snapshot));
     if let Err(error) = face.finish(&snapshot) {
         return closed_output(error);
+    }
+    if args.showing.explain {
+        explanation(outcome.prober.prober())?;
+    }
+    if let Some(picture) = picture {
+        picture.write(&snapshot.summary)?;
     }
     if !args.showing.quiet {
         notes(&outcome, &warnings, seed)?;
@@ -78,6 +106,23 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
         Some(error) => Err(error).context("the record is not whole"),
         None => judge(&outcome, &snapshot),
     }
+}
+
+/// How many servers are looked for, if not all.
+fn only_best(planner: &PlannerConfig) -> Option<usize> {
+    let is_all =
+        planner.kind != PlannerKind::Adaptive || planner.adaptive.objective != Objective::Best;
+    (!is_all).then_some(planner.adaptive.best)
+}
+
+/// What the planner believed, on standard error.
+fn explanation(prober: &Prober) -> Result<()> {
+    let text = match prober.explanation() {
+        Some(explanation) => explain(&explanation),
+        None => "This planner believes nothing: only the adaptive one does.\n".to_owned(),
+    };
+    std::io::stderr().write_all(text.as_bytes())?;
+    Ok(())
 }
 
 /// A reader that went away (`| head`) is no failure; a full disk is.
@@ -131,6 +176,10 @@ struct Watcher<'a, 'out> {
     face: &'a mut Face<'out>,
     shows_progress: bool,
     last_progress: Option<Moment>,
+    picture: Option<Picture>,
+    started: Moment,
+    /// How long it runs, as of the last tick.
+    seconds: f64,
     /// Said at the end, so that they do not tear the live view.
     warnings: Vec<String>,
     /// Why nothing more can be written.
@@ -154,19 +203,34 @@ impl Watcher<'_, '_> {
 
 impl BrowseObserver for Watcher<'_, '_> {
     fn event(&mut self, prober: &Prober, event: Event) {
-        if let Event::Answered(server) = event {
-            let written = self.face.row(&prober.row(server));
-            self.check(written);
+        match event {
+            Event::Answered(server) => {
+                let row = prober.row(server);
+                if let Some(picture) = &mut self.picture {
+                    picture.answered(self.seconds, row.rtt_ms);
+                }
+                let written = self.face.row(&row);
+                self.check(written);
+            }
+            Event::Unanswered(server) => self.face.gone(prober.listed(server).addr),
         }
     }
 
     fn tick(&mut self, prober: &Prober, now: Moment) {
+        self.seconds = now.since(self.started).as_secs_f64();
         let due = self
             .last_progress
             .is_none_or(|last| now - last >= PROGRESS_EVERY);
-        if self.shows_progress && due {
-            self.last_progress = Some(now);
-            let written = self.face.progress(&prober.progress(now));
+        if !due {
+            return;
+        }
+        self.last_progress = Some(now);
+        let progress = prober.progress(now);
+        if let Some(picture) = &mut self.picture {
+            picture.progress(&progress);
+        }
+        if self.shows_progress {
+            let written = self.face.progress(&progress);
             self.check(written);
         }
     }

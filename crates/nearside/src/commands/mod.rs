@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod browse;
+pub mod cache;
 pub mod lab;
 pub mod origin;
 pub mod place;

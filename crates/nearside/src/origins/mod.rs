@@ -32,7 +32,7 @@ pub fn now() -> Timestamp {
 
 /// A folder of the user's by the XDG rules: the variable if it is an absolute path, else the usual
 /// place below the home directory.
-fn folder_of(variable: &str, usual: &str) -> Option<PathBuf> {
+pub(crate) fn folder_of(variable: &str, usual: &str) -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let named = set(variable)
         .map(PathBuf::from)

@@ -8,10 +8,15 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The command under test, as a user would type it.
+/// The command under test, as a user would type it; but runs must not learn from each other, nor
+/// from those of the user.
 pub fn nearside<S: AsRef<str>>(arguments: &[S]) -> Program {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nearside"));
     command.args(arguments.iter().map(AsRef::as_ref));
+    let has = |word: &str| arguments.iter().any(|argument| argument.as_ref() == word);
+    if has("browse") && !has("--cache-dir") {
+        command.arg("--no-cache");
+    }
     Program(command)
 }
 

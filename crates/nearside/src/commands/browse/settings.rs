@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use nearside_discover::planner::{ClusterBy, DrawRule, PlannerConfig, SampleSize, StopRule};
+use anyhow::{Context, Result, bail};
+use nearside_discover::filter::Filters;
+use nearside_discover::planner::{
+    AdaptiveConfig, ClusterBy, DrawRule, Objective, PlannerConfig, PlannerKind, SampleSize,
+    StopRule,
+};
 use nearside_discover::prober::{Limit, ProberConfig};
 use nearside_types::Rtt;
 
-use crate::cli::{BrowseArgs, PlanningArgs, ProbingArgs};
+use crate::cli::{BrowseArgs, PlanningArgs, ProbingArgs, ShowingArgs};
 
 /// The paper asks for RTT_stop slightly above what the player prefers.
 const STOP_ABOVE_PREFERENCE: f64 = 1.1;
@@ -21,11 +25,35 @@ pub(super) fn prober_config(args: &BrowseArgs, seed: u64) -> ProberConfig {
         probes: probing.max_probes,
         time: probing.max_time.map(Duration::from_secs_f64),
     };
+    config.wanted = filters(&args.showing);
     config
+}
+
+pub(super) fn filters(args: &ShowingArgs) -> Filters {
+    Filters {
+        not_full: args.not_full,
+        not_empty: args.not_empty,
+        no_password: args.no_password,
+        map: args.map.clone(),
+        name: args.name.clone(),
+        countries: args.country.clone(),
+        asns: args.asn.clone(),
+        max_rtt: args.max_rtt.map(Rtt::from_millis_f64),
+    }
 }
 
 pub(super) fn planner_config(args: &PlanningArgs, max_rtt: Option<f64>) -> Result<PlannerConfig> {
     let mut config = PlannerConfig::published(args.planner);
+    match args.planner {
+        PlannerKind::Adaptive => {
+            refuse_cluster_settings(args)?;
+            config.adaptive = adaptive(args);
+        }
+        other if args.objective.is_some() || args.best.is_some() => {
+            bail!("--objective and --best are for the adaptive planner, not for {other}")
+        }
+        _ => {}
+    }
     let clusters = &mut config.clusters;
     clusters.sample_size = sample_size(&args.sample_size)?;
     if args.strict_draw {
@@ -46,12 +74,45 @@ pub(super) fn planner_config(args: &PlanningArgs, max_rtt: Option<f64>) -> Resul
             bottom: args.bottom / 100.0,
         },
     };
-    clusters.stop = (!args.no_auto_stop).then_some(rule);
+    clusters.stop = Some(rule);
+    if args.no_auto_stop {
+        config = config.never_stopping();
+    }
     let preferred = max_rtt.map(|max_rtt| max_rtt * STOP_ABOVE_PREFERENCE);
     Ok(match args.stop_rtt.or(preferred) {
         Some(stop_rtt) => config.stopping_at(Rtt::from_millis_f64(stop_rtt)),
         None => config,
     })
+}
+
+/// A flag that does nothing misleads: the adaptive planner has no clusters.
+fn refuse_cluster_settings(args: &PlanningArgs) -> Result<()> {
+    let given = [
+        ("--sample-size", args.sample_size != "sqrt"),
+        ("--strict-draw", args.strict_draw),
+        ("--split-above", args.split_above != 40.0),
+        ("--split-prefix", args.split_prefix != 16),
+        ("--country-prefix", args.country_prefix != 8),
+        ("--window", args.window != 100),
+        ("--bottom", args.bottom != 2.0),
+        ("--smooth-run", args.smooth_run.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => bail!(
+            "{flag} is a setting of the papers' planners: add --planner as or --planner country"
+        ),
+        None => Ok(()),
+    }
+}
+
+fn adaptive(args: &PlanningArgs) -> AdaptiveConfig {
+    let usual = match args.best {
+        Some(_) => Objective::Best,
+        None => Objective::Thorough,
+    };
+    let mut config = AdaptiveConfig::new().aiming_at(args.objective.unwrap_or(usual));
+    config.best = args.best.unwrap_or(config.best);
+    config
 }
 
 fn sample_size(text: &str) -> Result<SampleSize> {

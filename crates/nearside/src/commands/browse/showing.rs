@@ -5,8 +5,9 @@ use std::num::NonZeroUsize;
 
 use nearside_types::{Rtt, ServerAddr};
 
+use super::settings::filters;
 use crate::cli::ShowingArgs;
-use crate::faces::{Face, FaceConfig, Filters, Format, Selection, Terminal};
+use crate::faces::{Face, FaceConfig, Format, Selection, Terminal};
 
 /// Whether a table is shown: asked for, or the default on a terminal.
 pub(super) fn is_table(args: &ShowingArgs) -> bool {
@@ -16,9 +17,9 @@ pub(super) fn is_table(args: &ShowingArgs) -> bool {
     }
 }
 
-/// On a terminal, unless told otherwise, as many rows as fit: thousands would scroll the nearest
+/// Unless told otherwise, as many as were looked for; else, on a terminal, as many rows as fit: thousands would scroll the nearest
 /// ones, which matter most, out of sight.
-fn top(args: &ShowingArgs) -> Option<NonZeroUsize> {
+fn top(args: &ShowingArgs, best: Option<usize>) -> Option<NonZeroUsize> {
     const HEADING_AND_SUMMARY: usize = 8;
     const LEAST: usize = 10;
     let terminal = Terminal::stdout().filter(|_| is_table(args));
@@ -26,23 +27,21 @@ fn top(args: &ShowingArgs) -> Option<NonZeroUsize> {
         let height = terminal.size().height;
         height.saturating_sub(HEADING_AND_SUMMARY).max(LEAST)
     });
-    args.top.or_else(|| fits.and_then(NonZeroUsize::new))
+    let wanted = args.top.or(best.and_then(NonZeroUsize::new));
+    wanted.or_else(|| fits.and_then(NonZeroUsize::new))
 }
 
-pub(super) fn face(args: &ShowingArgs, favourites: &[ServerAddr], stop_rtt: Rtt) -> Face<'static> {
+/// `best` is how many servers are looked for, if not all.
+pub(super) fn face(
+    args: &ShowingArgs,
+    best: Option<usize>,
+    favourites: &[ServerAddr],
+    stop_rtt: Rtt,
+) -> Face<'static> {
     let selection = Selection {
-        filters: Filters {
-            not_full: args.not_full,
-            not_empty: args.not_empty,
-            no_password: args.no_password,
-            map: args.map.clone(),
-            name: args.name.clone(),
-            countries: args.country.clone(),
-            asns: args.asn.clone(),
-            max_rtt: args.max_rtt.map(Rtt::from_millis_f64),
-        },
+        filters: filters(args),
         sort: args.sort,
-        top: top(args),
+        top: top(args, best),
         favourites: favourites.iter().copied().collect(),
     };
     let config = FaceConfig {
