@@ -133,6 +133,11 @@ impl<T: Copy> Weighted<T> {
         Self { values, cumulative }
     }
 
+    /// All that can be drawn.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
     pub(crate) fn draw(&self, rng: &mut impl Rng) -> T {
         let total = self.cumulative[self.cumulative.len() - 1];
         let point = rng.random::<f64>() * total;

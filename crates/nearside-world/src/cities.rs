@@ -88,6 +88,16 @@ impl Cities {
         &self.positions
     }
 
+    /// All cities of the country, where people live and where machines are rented out.
+    pub(crate) fn of_country(&self, country: Country) -> impl Iterator<Item = CityId> {
+        let hosting = self.hosting.get(&country).map_or(&[][..], Weighted::values);
+        self.of_people(country)
+            .values()
+            .iter()
+            .chain(hosting)
+            .copied()
+    }
+
     /// Where people of the country live.
     pub(crate) fn of_people(&self, country: Country) -> &Weighted<CityId> {
         self.everywhere

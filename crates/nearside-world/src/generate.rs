@@ -1,6 +1,7 @@
 //! Populations made from parameters: countries, then ASes, then /16s, then machines, then servers.
 
 mod machines;
+mod on_record;
 mod outline;
 mod view;
 
@@ -14,9 +15,11 @@ use crate::chance::stream;
 use crate::cities::Cities;
 use crate::params::{Game, WorldParams};
 use crate::population::{Population, WorldServer};
-use machines::Builder;
+use crate::recorded::RecordedPaths;
+use machines::{Builder, Machine};
+use on_record::OnRecord;
 use outline::Outline;
-use view::servers_of;
+use view::{Views, servers_of};
 
 /// Makes the population of a game: `answering` servers that reply (by default as many as the papers
 /// saw) and the silent ones a list carries besides, in shuffled order.
@@ -60,25 +63,82 @@ pub fn generate_from(
     answering: Option<usize>,
     seed: u64,
 ) -> Result<Population, NoNetworks> {
-    let mut countries: Vec<Country> = params.country_shares.keys().copied().collect();
-    countries.retain(|&country| !book.covers(country));
-    if !countries.is_empty() {
-        return Err(NoNetworks { countries });
-    }
-    let outline = Outline::new(params, game, answering.unwrap_or(params.answering(game)));
-    let cities = Cities::new(params);
-    let mut builder = Builder::new(book, params, game, &cities, &outline, seed);
-    for plan in &outline.ases {
-        builder.add_as(plan);
-    }
-    let machines = builder.finish();
-    let mut servers = servers_of(params, &cities, &machines, seed);
-    silence(&mut servers, outline.silent, &mut stream(seed, "silent"));
-    servers.shuffle(&mut stream(seed, "list order"));
+    let site = Site::build(book, params, game, answering, seed)?;
+    let views = Views::new(params, &site.cities, &site.machines, seed);
+    let servers = servers_of(&site.machines, |machine| views.rtts(machine));
     Ok(Population {
         clients: params.clients().map(str::to_owned).collect(),
-        servers,
+        servers: site.listed(servers, seed),
     })
+}
+
+/// The same servers at recorded distances: the cities of each country stand on neighbouring nodes of
+/// the recording, which ones is drawn. The clients are nodes, by number.
+///
+/// A server is as far as its city's node, plus its own access line; where the recording has nothing,
+/// it does not answer.
+///
+/// # Panics
+/// If the recording has no such node.
+pub fn generate_on(
+    paths: &RecordedPaths,
+    clients: &[usize],
+    params: &WorldParams,
+    game: Game,
+    answering: Option<usize>,
+    seed: u64,
+) -> Population {
+    let site = Site::build(AddressBook::embedded(), params, game, answering, seed)
+        .expect("the embedded table covers every country of the city table");
+    let places = OnRecord::new(paths, params, &site.cities, seed);
+    let servers = servers_of(&site.machines, |machine| places.rtts(clients, machine));
+    let name = |&client: &usize| paths.nodes()[client].clone();
+    Population {
+        clients: clients.iter().map(name).collect(),
+        servers: site.listed(servers, seed),
+    }
+}
+
+/// Everything about a world but how far it is.
+struct Site {
+    cities: Cities,
+    machines: Vec<Machine>,
+    silent: usize,
+}
+
+impl Site {
+    fn build(
+        book: &AddressBook,
+        params: &WorldParams,
+        game: Game,
+        answering: Option<usize>,
+        seed: u64,
+    ) -> Result<Self, NoNetworks> {
+        let mut countries: Vec<Country> = params.country_shares.keys().copied().collect();
+        countries.retain(|&country| !book.covers(country));
+        if !countries.is_empty() {
+            return Err(NoNetworks { countries });
+        }
+        let outline = Outline::new(params, game, answering.unwrap_or(params.answering(game)));
+        let cities = Cities::new(params);
+        let mut builder = Builder::new(book, params, game, &cities, &outline, seed);
+        for plan in &outline.ases {
+            builder.add_as(plan);
+        }
+        let machines = builder.finish();
+        Ok(Self {
+            cities,
+            machines,
+            silent: outline.silent,
+        })
+    }
+
+    /// The servers as a list has them: some never answer, and the order says nothing.
+    fn listed(&self, mut servers: Vec<WorldServer>, seed: u64) -> Vec<WorldServer> {
+        silence(&mut servers, self.silent, &mut stream(seed, "silent"));
+        servers.shuffle(&mut stream(seed, "list order"));
+        servers
+    }
 }
 
 /// Makes `count` random servers silent from everywhere.
@@ -92,7 +152,7 @@ fn silence(servers: &mut [WorldServer], count: usize, rng: &mut impl Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearside_types::{AddrClass, Asn, Origin};
+    use nearside_types::{AddrClass, Asn, LatencyMatrix, Origin, Rtt};
     use std::collections::{BTreeSet, HashMap, HashSet};
 
     fn css(seed: u64) -> Population {
@@ -193,6 +253,41 @@ mod tests {
             .collect();
         assert!((50..=54).contains(&countries.len()), "{}", countries.len());
         assert!(population.servers.iter().all(|s| s.addr.port() >= 27_960));
+    }
+
+    /// Two continents of four nodes each, 10 ms wide and 150 ms apart.
+    #[test]
+    fn recorded_distances_decide_who_is_near() {
+        let mut matrix = LatencyMatrix::unknown(8);
+        for (a, b) in (0..8).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let millis = if a / 4 == b / 4 { 10 } else { 150 };
+            matrix.set_both(a, b, Some(Rtt::from_micros(1000 * millis)));
+        }
+        let paths = RecordedPaths::of_matrix(matrix).unwrap();
+        let params = WorldParams::builtin();
+        let make =
+            |clients: &[usize]| generate_on(&paths, clients, &params, Game::Css, Some(2000), 1);
+        let population = make(&[0, 5]);
+        assert_eq!(population.clients, ["1", "6"]);
+        assert_eq!(population.answering(0), 2000);
+        let near = |client| {
+            population
+                .rtts(client)
+                .filter(|rtt| rtt.as_millis_f64() < 100.0)
+        };
+        let shares = [0, 1].map(|client| near(client).count() as f64 / 2000.0);
+        assert!((shares[0] + shares[1] - 1.0).abs() < 0.02, "{shares:?}");
+        assert!(shares[0] > 0.05 && shares[1] > 0.05, "{shares:?}");
+        let same = make(&[5]);
+        let column = |population: &Population, client| -> Vec<_> {
+            let servers = population.servers.iter();
+            servers.map(|s| (s.addr, s.rtt[client])).collect()
+        };
+        assert_eq!(
+            column(&population, 1),
+            column(&same, 0),
+            "clients do not move servers"
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use chance::ProbeNoise;
 pub use cities::country_position;
 pub use fold::{FoldError, Folded, fold};
 pub use fraction::{Fraction, NotAFraction};
-pub use generate::{NoNetworks, generate, generate_from};
+pub use generate::{NoNetworks, generate, generate_from, generate_on};
 pub use lines::LineFault;
 pub use list_master::{ListMaster, ListMasterConfig};
 pub use params::{Game, ParamsError, WorldParams};

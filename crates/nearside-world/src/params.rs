@@ -232,6 +232,19 @@ impl WorldParams {
         builtin().clone()
     }
 
+    /// A world by its name: `hub` is the built-in one, `great-circle` the same without cables, for
+    /// comparison.
+    pub fn named(name: &str) -> Option<Self> {
+        let model = match name {
+            "hub" => RttModel::Hub,
+            "great-circle" => RttModel::GreatCircle,
+            _ => return None,
+        };
+        let mut params = Self::builtin();
+        params.rtt.model = model;
+        Some(params)
+    }
+
     /// Reads parameters from TOML. What the text does not say is taken from the built-in
     /// parameters, so an empty text is a world too; maps and lists (clients, hubs, cables, cities,
     /// shares, registries) are replaced whole.
@@ -406,6 +419,14 @@ mod tests {
         assert_eq!(february.answering(Game::Css), 30_110);
         assert_eq!(february.country_shares, params.country_shares);
         assert_eq!(params.edition("march-2008"), None);
+    }
+
+    #[test]
+    fn worlds_have_names() {
+        assert_eq!(WorldParams::named("hub"), Some(WorldParams::builtin()));
+        let straight = WorldParams::from_toml("[rtt]\nmodel = \"great-circle\"").unwrap();
+        assert_eq!(WorldParams::named("great-circle"), Some(straight));
+        assert_eq!(WorldParams::named("flat"), None);
     }
 
     #[test]

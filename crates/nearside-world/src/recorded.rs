@@ -5,6 +5,7 @@
 
 mod matrix;
 mod matrix_csv;
+mod paths;
 mod series;
 mod trace;
 
@@ -14,6 +15,7 @@ use thiserror::Error;
 
 pub use matrix::{MatrixLayout, MatrixSlices, ParseLayoutError, read_matrix};
 pub use matrix_csv::write_matrix_csv;
+pub use paths::{NoNodes, RecordedPaths};
 pub use series::{Series, SeriesPoint, read_series};
 pub use trace::{Trace, TraceSample};
 

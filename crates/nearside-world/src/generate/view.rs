@@ -11,27 +11,14 @@ use crate::params::WorldParams;
 use crate::place::Position;
 use crate::population::WorldServer;
 
-/// Gives every server of every machine its RTT from every client.
+/// Gives every server the RTTs of its machine, one for each client.
 pub(super) fn servers_of(
-    params: &WorldParams,
-    cities: &Cities,
     machines: &[Machine],
-    seed: u64,
+    rtts: impl Fn(&Machine) -> Vec<Option<Rtt>>,
 ) -> Vec<WorldServer> {
-    let ases = machines.iter().map(|m| m.as_index + 1).max().unwrap_or(0);
-    let map = CableMap::new(params);
-    let views: Vec<View> = params
-        .clients
-        .iter()
-        .map(|(name, &client)| {
-            let path_ms = paths_ms(params, &map, cities, client);
-            let routes = Routes::of(params, name);
-            View::new(routes, path_ms, ases, client, &mut stream(seed, name))
-        })
-        .collect();
     let mut servers = Vec::new();
     for machine in machines {
-        let rtt: Vec<Option<Rtt>> = views.iter().map(|view| Some(view.rtt(machine))).collect();
+        let rtt = rtts(machine);
         let addrs = machine
             .ports
             .iter()
@@ -46,6 +33,34 @@ pub(super) fn servers_of(
         }));
     }
     servers
+}
+
+/// The world as all clients of the parameters see it, over cables or straight lines.
+pub(super) struct Views(Vec<View>);
+
+impl Views {
+    pub(super) fn new(
+        params: &WorldParams,
+        cities: &Cities,
+        machines: &[Machine],
+        seed: u64,
+    ) -> Self {
+        let ases = machines.iter().map(|m| m.as_index + 1).max().unwrap_or(0);
+        let map = CableMap::new(params);
+        let clients = params.clients.iter();
+        let view = |(name, &client): (&String, &[f64; 3])| {
+            let path_ms = paths_ms(params, &map, cities, client);
+            let routes = Routes::of(params, name);
+            View::new(routes, path_ms, ases, client, &mut stream(seed, name))
+        };
+        Self(clients.map(view).collect())
+    }
+
+    /// The RTT of a machine from each client.
+    pub(super) fn rtts(&self, machine: &Machine) -> Vec<Option<Rtt>> {
+        let views = self.0.iter();
+        views.map(|view| Some(view.rtt(machine))).collect()
+    }
 }
 
 /// How far the routes of one client to the ASes differ from the map.
