@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use nearside_discover::prober::{Pace, ProberConfig};
 use nearside_types::{Listed, Rtt};
 use nearside_world::farm::FarmConfig;
-use nearside_world::{Game, Population, WorldParams, generate};
+use nearside_world::recorded::RecordedPaths;
+use nearside_world::{Game, Population, WorldParams, generate, generate_on};
 use thiserror::Error;
 
 /// Where populations come from.
@@ -19,6 +20,19 @@ pub enum World {
         game: Game,
         /// How many of them answer; as many as the parameters say by default.
         answering: Option<usize>,
+    },
+    /// Generated anew for every seed, at distances that were recorded.
+    OnRecord {
+        /// What the world is made of.
+        params: Box<WorldParams>,
+        /// Whose servers.
+        game: Game,
+        /// How many of them answer; as many as the parameters say by default.
+        answering: Option<usize>,
+        /// How far it is.
+        paths: Box<RecordedPaths>,
+        /// The nodes to look from, by number.
+        clients: Vec<usize>,
     },
     /// Read from a file; seeds then only drive draws and luck.
     Recorded(Population),
@@ -34,6 +48,13 @@ impl World {
                 game,
                 answering,
             } => Cow::Owned(generate(params, *game, *answering, seed)),
+            Self::OnRecord {
+                params,
+                game,
+                answering,
+                paths,
+                clients,
+            } => Cow::Owned(generate_on(paths, clients, params, *game, *answering, seed)),
         }
     }
 
@@ -42,6 +63,10 @@ impl World {
         match self {
             Self::Recorded(population) => population.clients.iter().map(String::as_str).collect(),
             Self::Generated { params, .. } => params.clients().collect(),
+            Self::OnRecord { paths, clients, .. } => {
+                let names = clients.iter().map(|&node| paths.nodes()[node].as_str());
+                names.collect()
+            }
         }
     }
 
@@ -95,7 +120,9 @@ impl Conditions {
     /// known, so it has those of the hub world.
     pub fn of_world(world: &World, game: Game) -> Self {
         match world {
-            World::Generated { params, .. } => Self::with_params(params, game),
+            World::Generated { params, .. } | World::OnRecord { params, .. } => {
+                Self::with_params(params, game)
+            }
             World::Recorded(_) => Self::published(game),
         }
     }

@@ -350,21 +350,21 @@ pub struct LabArgs {
     /// A population file instead of a generated one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["servers", "world"])]
     pub population: Option<PathBuf>,
-    /// World parameters (TOML) instead of the built-in ones
-    #[arg(long, value_name = "FILE")]
-    pub world: Option<PathBuf>,
+    /// The world to generate: hub, great-circle or a file of parameters (TOML)
+    #[arg(long, value_name = "WORLD", default_value = "hub")]
+    pub world: String,
     /// Write the population as CSV and stop; .gz compresses
     #[arg(long, value_name = "FILE")]
     pub write_population: Option<PathBuf>,
     /// Write the list of folded servers (A2S ip:port lines) to this file
     #[arg(long, value_name = "FILE")]
     pub write_list: Option<PathBuf>,
-    /// Share of exchanges that are lost, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    pub loss: f64,
-    /// Share of replies that come twice, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    pub duplicates: f64,
+    /// Share of exchanges that are lost, 0 to 1 [default: as the world says]
+    #[arg(long, value_name = "SHARE")]
+    pub loss: Option<f64>,
+    /// Share of replies that come twice, 0 to 1 [default: as the world says]
+    #[arg(long, value_name = "SHARE")]
+    pub duplicates: Option<f64>,
     /// When servers ask for a challenge: never, classic, always, or a number of times
     #[arg(long, value_name = "WHEN", default_value = "classic")]
     pub challenge: String,

@@ -2,13 +2,11 @@
 //! with a master of each protocol.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
-use std::io::BufReader;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use nearside_discover::prober::Protocol;
 use nearside_discover::sources::OriginLookup;
 use nearside_net::lab::{LabConfig, LabShell, Reply, Responder, WithMasters};
@@ -18,6 +16,8 @@ use nearside_world::farm::{self, Farm, FarmConfig, FarmServer};
 use nearside_world::{
     Folded, Game, ListMaster, ListMasterConfig, Population, WorldParams, fold, generate,
 };
+
+use crate::worlds;
 
 /// What lab to build.
 #[derive(Debug, Clone)]
@@ -30,8 +30,8 @@ pub struct LabPlan {
     pub servers: Option<usize>,
     /// A population file instead of a generated one.
     pub population: Option<PathBuf>,
-    /// World parameters instead of the built-in ones.
-    pub world: Option<PathBuf>,
+    /// What the population is generated from.
+    pub world: WorldParams,
     /// How the servers behave.
     pub farm: FarmConfig,
     /// How the masters behave.
@@ -109,21 +109,10 @@ impl OriginLookup for LabOrigins {
 
 /// The population of a plan: from its file, or generated.
 pub fn population(plan: &LabPlan) -> Result<Population> {
-    if let Some(path) = &plan.population {
-        let file = File::open(path)
-            .with_context(|| format!("cannot open the population {}", path.display()))?;
-        let label = path.display().to_string();
-        return Ok(Population::read(&label, BufReader::new(file))?);
-    }
-    let params = match &plan.world {
-        None => WorldParams::builtin(),
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read the world {}", path.display()))?;
-            WorldParams::from_toml(&text).with_context(|| format!("in {}", path.display()))?
-        }
-    };
-    Ok(generate(&params, plan.game, plan.servers, plan.seed))
+    Ok(match &plan.population {
+        Some(path) => worlds::population(path)?,
+        None => generate(&plan.world, plan.game, plan.servers, plan.seed),
+    })
 }
 
 /// How many places for its ports a lab tries before it gives up.

@@ -9,3 +9,4 @@ pub mod games;
 pub mod lab;
 pub mod memory;
 pub mod origins;
+pub mod worlds;

@@ -114,6 +114,54 @@ fn a_stop_that_is_nearer_makes_fewer_servers_playable() {
     );
 }
 
+#[test]
+fn straight_lines_bring_europe_near_japan() {
+    let playable = |world| {
+        let arguments = ["--world", world, "--client", "JP", "--servers", "1000"];
+        let rest = ["--planner", "oracle", "--seeds", "0", "--format", "json"];
+        rows(&compare(&[&arguments[..], &rest].concat()))[0].playable
+    };
+    let (hub, straight) = (playable("hub"), playable("great-circle"));
+    assert!(hub < 350 && straight > 900, "{hub} and {straight} of 1000");
+}
+
+/// Three nodes: the second is near the first, the third is far from both.
+const MATRIX: &str = "0,20,250\n20,0,260\n250,260,0\n";
+
+const TRACE: &str = "time_s,src,dst,rtt_ms\n0,a,b,20\n1,a,c,250\n2,b,c,260\n";
+
+#[test]
+fn a_matrix_or_a_trace_says_how_far_generated_servers_are() {
+    let folder = Folder::new();
+    let matrix = folder.write("matrix.csv", MATRIX);
+    let trace = folder.write("trace.csv", TRACE);
+    let base = ["--servers", "400", "--planner", "oracle", "--seeds", "2"];
+    let of = |flags: &[&str]| {
+        let all = [&base[..], flags, &["--format", "json"]].concat();
+        rows(&compare(&all)).remove(0)
+    };
+    let near = of(&["--matrix", &matrix]);
+    assert_eq!((near.client.as_str(), near.answering), ("1", 400));
+    let far = of(&["--matrix", &matrix, "--client", "3"]);
+    assert_eq!(near.playable + far.playable, 400, "each is near one side");
+    let traced = of(&["--trace", &trace, "--client", "a"]);
+    assert_eq!(traced.playable, near.playable);
+}
+
+#[test]
+fn the_loss_of_a_world_counts_unless_told_otherwise() {
+    let folder = Folder::new();
+    let lossy = folder.write("lossy.toml", "[weather]\nloss = 0.4\n");
+    let base = ["--client", "DE", "--servers", "300", "--seeds", "0"];
+    let found = |flags: &[&str]| {
+        let rest = ["--planner", "conventional", "--format", "json"];
+        rows(&compare(&[&base[..], flags, &rest].concat()))[0].found
+    };
+    let fair = found(&[]);
+    assert!(found(&["--world", &lossy]) < fair);
+    assert_eq!(found(&["--world", &lossy, "--loss", "0"]), fair);
+}
+
 /// Refused with code 2, all of these words and nothing on standard output.
 #[track_caller]
 fn is_refused(arguments: &[&str], words: &[&str]) {
@@ -160,6 +208,20 @@ fn what_does_not_exist_is_answered_with_the_choices() {
         &["--population", "a.csv", "--world", "hub"],
         &["--population", "--world"],
     );
+}
+
+#[test]
+fn a_malformed_recording_is_refused_with_the_place() {
+    let folder = Folder::new();
+    let matrix = folder.write("matrix.csv", "0,1\nx,0\n");
+    is_refused(&["--matrix", &matrix], &[&matrix, "line 2", "column 1"]);
+    let layout = ["--matrix", &matrix, "--layout", "upper-u32-us:50:2"];
+    is_refused(&layout, &[&matrix, "slice 1", "50 nodes"]);
+    is_refused(&["--layout", "round:3", "--matrix", "m"], &["upper-u32-us"]);
+    let trace = folder.write("trace.csv", TRACE.replace("250", "far"));
+    is_refused(&["--trace", &trace], &[&trace, "line 3", "rtt_ms"]);
+    let trace = folder.write("trace.csv", TRACE);
+    is_refused(&["--trace", &trace, "--client", "d"], &["`d`", "a to c"]);
 }
 
 #[test]

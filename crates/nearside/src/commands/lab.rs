@@ -14,6 +14,7 @@ use super::{challenge_policy, create, share};
 use crate::cli::LabArgs;
 use crate::exit::Exit;
 use crate::lab::{self, LabPlan, MasterPorts, OpenLab};
+use crate::worlds;
 
 /// Runs the command.
 pub fn run(args: &LabArgs) -> Result<Exit> {
@@ -44,13 +45,17 @@ fn plan(args: &LabArgs) -> Result<LabPlan> {
         "et" => Game::EnemyTerritory,
         _ => Game::Css,
     };
+    let world = worlds::params(&args.world)?;
     let mut farm = FarmConfig {
-        protocol: lab::farm_protocol(game),
-        loss: share("loss", args.loss)?,
-        duplicates: share("duplicates", args.duplicates)?,
         challenge: challenge_policy("challenge", &args.challenge)?,
-        ..FarmConfig::default()
+        ..world.farm(game)
     };
+    if let Some(loss) = args.loss {
+        farm.loss = share("loss", loss)?;
+    }
+    if let Some(duplicates) = args.duplicates {
+        farm.duplicates = share("duplicates", duplicates)?;
+    }
     if args.no_rate_limits {
         farm.rate_limits = RateLimits::Off;
     }
@@ -62,7 +67,7 @@ fn plan(args: &LabArgs) -> Result<LabPlan> {
         game,
         servers: args.servers,
         population: args.population.clone(),
-        world: args.world.clone(),
+        world,
         farm,
         masters: ListMasterConfig {
             cookies: args.cookies,

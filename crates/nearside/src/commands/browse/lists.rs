@@ -17,7 +17,7 @@ use nearside_types::ServerAddr;
 use nearside_wire::list::OriginForm;
 use nearside_wire::steam::Region;
 use nearside_world::farm::FarmConfig;
-use nearside_world::{Game as LabGame, ListMasterConfig};
+use nearside_world::{Game as LabGame, ListMasterConfig, WorldParams};
 
 use crate::cli::{BrowseArgs, OriginSourceArgs, ShowingArgs, SourceArgs};
 use crate::commands::{challenge_policy, share};
@@ -127,7 +127,7 @@ fn add_lab(
         game,
         servers: args.lab_servers,
         population: args.lab_population.clone(),
-        world: None,
+        world: WorldParams::builtin(),
         farm: FarmConfig {
             protocol: lab::farm_protocol(game),
             loss: share("lab-loss", args.lab_loss)?,

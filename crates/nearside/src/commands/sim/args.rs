@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use nearside_discover::prober::Pace;
 use nearside_sim::{Method, Seeds, Volume, armitage, lee, tradeoff};
+use nearside_world::recorded::MatrixLayout;
 
 use crate::faces::Format;
 
@@ -173,6 +174,7 @@ fn items(paper: &str) -> PossibleValuesParser {
 #[command(after_help = "Examples:
   nearside sim compare --planner as,country,oracle --client AU,JP --seeds 0-3
   nearside sim compare --population world.csv.gz --planner as --format csv
+  nearside sim compare --matrix planetlab.gz --layout upper-u32-us:490:1 --client 1,40
   nearside sim compare --planner country --client AU --seeds 0-19 --wrong-labels 0.05 --loss 0.02
 
 Every planner meets the same servers, luck and labels. docs/sim.md says what the fields mean.
@@ -185,13 +187,28 @@ pub struct CompareArgs {
     /// A population file (CSV, also .gz): addr,port,asn,country,rtt_ms:CLIENT…
     #[arg(long, value_name = "FILE", conflicts_with_all = ["world", "servers"])]
     pub population: Option<PathBuf>,
-    /// A generated world: hub, or a file of parameters (TOML); a new one for every seed
+    /// A generated world: hub, great-circle or a file of parameters (TOML); new for every seed
     #[arg(long, value_name = "WORLD", default_value = "hub")]
     pub world: String,
+    /// Its servers at the distances of an RTT matrix; clients are nodes, by number
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["population", "trace"])]
+    pub matrix: Option<PathBuf>,
+    /// How the matrix is written: csv, upper-u32-us:N[:slice] or full-u16-10ms:N[:slice]
+    #[arg(
+        long,
+        value_name = "LAYOUT",
+        default_value = "csv",
+        requires = "matrix"
+    )]
+    pub layout: MatrixLayout,
+    /// The same with the medians of a trace (CSV: time_s,src,dst,rtt_ms); clients are nodes, by name
+    #[arg(long, value_name = "FILE", conflicts_with = "population")]
+    pub trace: Option<PathBuf>,
     /// Servers of a generated world that answer [default: as the world says]
     #[arg(long, value_name = "N", value_parser = crate::cli::lab_size)]
     pub servers: Option<usize>,
-    /// From where: a client of the population or world; several with commas [default: all]
+    /// From where: a client of the population or world; several with commas [default: all; the
+    /// first node of a matrix or trace]
     #[arg(long, value_name = "PLACE", value_delimiter = ',')]
     pub client: Vec<String>,
     /// Seeds and ranges of seeds: 7, 0-19, 0-3,1000-1015
@@ -206,9 +223,9 @@ pub struct CompareArgs {
     /// css or et: what the servers speak, and whose servers a generated world has
     #[arg(long, value_name = "NAME", default_value = "css", value_parser = ["css", "et"])]
     pub game: String,
-    /// Share of exchanges that are lost, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    pub loss: f64,
+    /// Share of exchanges that are lost, 0 to 1 [default: as the world says]
+    #[arg(long, value_name = "SHARE")]
+    pub loss: Option<f64>,
     /// Share of /16s whose country label is wrong, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub wrong_labels: f64,

@@ -1,15 +1,14 @@
 //! `nearside sim compare`: planners side by side on the same instances.
 
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
 
 use anyhow::{Context, Result};
 use nearside_report::text;
 use nearside_sim::compare::{Comparison, Row, every_run, over_seeds};
 use nearside_sim::{Conditions, World};
 use nearside_types::Rtt;
-use nearside_world::{Game, Population, ProbeNoise, WorldParams};
+use nearside_world::recorded::{RecordedPaths, Trace, read_matrix};
+use nearside_world::{Game, ProbeNoise};
 
 use super::args::CompareArgs;
 use super::on_threads;
@@ -17,6 +16,7 @@ use super::progress::Bar;
 use crate::commands::share;
 use crate::exit::Exit;
 use crate::faces::{Format, is_closed_pipe};
+use crate::worlds;
 
 /// Runs the command.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit> {
@@ -58,36 +58,66 @@ fn game(args: &CompareArgs) -> Game {
 
 fn world(args: &CompareArgs) -> Result<World> {
     if let Some(path) = &args.population {
-        return recorded(path);
+        return Ok(World::Recorded(worlds::population(path)?));
     }
-    let params = match args.world.as_str() {
-        "hub" => WorldParams::builtin(),
-        file => {
-            let text = std::fs::read_to_string(file)
-                .with_context(|| format!("cannot read the world {file} (or write hub)"))?;
-            WorldParams::from_toml(&text).with_context(|| format!("in {file}"))?
-        }
-    };
-    Ok(World::Generated {
-        params: Box::new(params),
-        game: game(args),
-        answering: args.servers,
+    let params = Box::new(worlds::params(&args.world)?);
+    let (game, answering) = (game(args), args.servers);
+    Ok(match paths(args)? {
+        None => World::Generated {
+            params,
+            game,
+            answering,
+        },
+        Some(paths) => World::OnRecord {
+            params,
+            game,
+            answering,
+            clients: nodes(args, &paths)?,
+            paths: Box::new(paths),
+        },
     })
 }
 
-fn recorded(path: &Path) -> Result<World> {
-    let file = File::open(path)
-        .with_context(|| format!("cannot open the population {}", path.display()))?;
-    let label = path.display().to_string();
-    let population = Population::read(&label, BufReader::new(file))?;
-    Ok(World::Recorded(population))
+/// The recording that says how far servers are, if there is one.
+fn paths(args: &CompareArgs) -> Result<Option<RecordedPaths>> {
+    if let Some(path) = &args.matrix {
+        let (label, file) = worlds::open("matrix", path)?;
+        let matrix = read_matrix(&label, file, args.layout)?;
+        return Ok(Some(RecordedPaths::of_matrix(matrix).context(label)?));
+    }
+    let Some(path) = &args.trace else {
+        return Ok(None);
+    };
+    let (label, file) = worlds::open("trace", path)?;
+    let trace = Trace::read(&label, file)?;
+    Ok(Some(RecordedPaths::of_trace(&trace).context(label)?))
+}
+
+/// The nodes to look from: a recording has hundreds, so all of them would be a strange default.
+fn nodes(args: &CompareArgs, paths: &RecordedPaths) -> Result<Vec<usize>> {
+    if args.client.is_empty() {
+        return Ok(vec![0]);
+    }
+    let named = |name: &String| {
+        let node = paths.node(name);
+        node.with_context(|| match paths.nodes() {
+            [only] => format!("there is no node `{name}` in the recording (only {only})"),
+            [first, .., last] => {
+                format!("there is no node `{name}` in the recording (it has {first} to {last})")
+            }
+            [] => unreachable!("a recording has nodes"),
+        })
+    };
+    args.client.iter().map(named).collect()
 }
 
 fn conditions(args: &CompareArgs, world: &World) -> Result<Conditions> {
     let mut conditions = Conditions::of_world(world, game(args));
     conditions.stop = Rtt::from_millis_f64(args.stop);
     conditions.pace = args.rate.unwrap_or(conditions.pace);
-    conditions.farm.loss = share("loss", args.loss)?;
+    if let Some(loss) = args.loss {
+        conditions.farm.loss = share("loss", loss)?;
+    }
     if args.no_noise {
         conditions.farm.noise = ProbeNoise::NONE;
     }
