@@ -7,7 +7,11 @@ use nearside_coords::{Coordinate, CoordinateParts};
 use nearside_types::{Asn, Moment, Origin, Rtt, ServerAddr};
 
 use crate::ClientId;
-use crate::directory::{Directory, DirectoryConfig, Newcomer, Relaying, Report, SessionKey, State};
+use crate::client::{self, Client, ClientConfig};
+use crate::directory::{
+    Directory, DirectoryConfig, Newcomer, Peer, Relaying, Report, SessionKey, State, Welcome,
+};
+use crate::path::{self, PathConfig, PathSession, Route};
 
 /// Any sequence of joins, reports, look-ups and departures leaves a directory that offers no relay
 /// beyond its room, never an end of the path itself, and whose change log rebuilds its state.
@@ -104,4 +108,76 @@ fn report(to: ClientId, step: &[u8]) -> Report {
         coordinate: Coordinate::try_from(parts).ok(),
         legs: vec![(to, Rtt::from_micros(rtt))],
     }
+}
+
+/// Whatever is measured or fails, in any order, a session uses a path it knows, waits for the future,
+/// and never offers a path as its own backup.
+pub fn path_session(bytes: &[u8]) {
+    let mut now = Moment::EPOCH;
+    let mut session = PathSession::new(PathConfig::default(), now);
+    for step in bytes.chunks_exact(4) {
+        now += Duration::from_millis(u64::from(step[1]) * 20);
+        let relay = ClientId(u64::from(step[2] % 5));
+        let route = match step[2] % 6 {
+            5 => Route::Direct,
+            _ => Route::Via(relay),
+        };
+        match step[0] % 8 {
+            0 => session.handle_candidates(now, [relay]),
+            1 => session.report_lag(now),
+            2 => session.handle_relay_failed(now, relay),
+            3 => session.handle_rtt(now, route, None),
+            _ => {
+                let rtt = Rtt::from_micros(u32::from(step[3]) * 1_500);
+                session.handle_rtt(now, route, Some(rtt));
+            }
+        }
+        rest(now, || match session.poll_output(now) {
+            path::Output::Wait(until) => Some(until),
+            _ => None,
+        });
+        assert!(!session.backups().contains(&session.active()));
+    }
+}
+
+/// Whatever neighbours answer, a client asks a bounded number of things and waits for the future.
+pub fn client(bytes: &[u8]) {
+    let peer = |id: u8| Peer {
+        id: ClientId(u64::from(id)),
+        address: ServerAddr::new([198, 18, id, 1].into(), 9000).expect("the port is not 0"),
+    };
+    let welcome = Welcome {
+        neighbours: (0..5).map(peer).collect(),
+        start: None,
+    };
+    let mut now = Moment::EPOCH;
+    let mut client = Client::new(ClientConfig::default(), welcome, 0, now);
+    for step in bytes.chunks_exact(8) {
+        now += Duration::from_secs(u64::from(step[1]));
+        let from = ClientId(u64::from(step[2] % 7));
+        let place = report(from, step).coordinate;
+        match (step[0] % 4, place) {
+            (0, _) | (_, None) => client.handle_silence(now, from),
+            (_, Some(place)) => {
+                let rtt = Rtt::from_micros(u32::from_le_bytes([step[3], step[4], step[5], 0]));
+                // Believed or not.
+                let _ = client.handle_reply(now, from, &place, rtt);
+            }
+        }
+        rest(now, || match client.poll_output(now) {
+            client::Output::Wait(until) => Some(until),
+            _ => None,
+        });
+    }
+}
+
+/// Polls until the engine waits, and for something that lies ahead.
+fn rest(now: Moment, mut poll: impl FnMut() -> Option<Moment>) {
+    for _ in 0..100 {
+        if let Some(until) = poll() {
+            assert!(until > now, "a wait leads forward");
+            return;
+        }
+    }
+    panic!("more than 100 outputs at one moment");
 }

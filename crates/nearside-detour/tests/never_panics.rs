@@ -9,4 +9,14 @@ proptest! {
     fn directory(bytes in vec(any::<u8>(), 0..3_000)) {
         fuzzing::directory(&bytes);
     }
+
+    #[test]
+    fn path_session(bytes in vec(any::<u8>(), 0..3_000)) {
+        fuzzing::path_session(&bytes);
+    }
+
+    #[test]
+    fn client(bytes in vec(any::<u8>(), 0..3_000)) {
+        fuzzing::client(&bytes);
+    }
 }

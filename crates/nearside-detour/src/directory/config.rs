@@ -35,8 +35,8 @@ pub struct DirectoryConfig {
     pub ranking: Ranking,
     /// N of the paper: neighbours a client is given. Default 32.
     pub neighbours: usize,
-    /// How long a client may be silent before it is forgotten. Default 150 s: two reports every
-    /// T = 60 s may get lost.
+    /// How long a client may be silent before it is forgotten. Default 400 s: of its signs of life every
+    /// 120 s, two may get lost.
     pub silence: Duration,
     /// How long a measured leg is believed without being said again; clients only report changes,
     /// so this is long. Default 30 minutes.
@@ -70,7 +70,7 @@ impl Default for DirectoryConfig {
             factors: FactorisationConfig::default(),
             ranking: Ranking::default(),
             neighbours: 32,
-            silence: Duration::from_secs(150),
+            silence: Duration::from_secs(400),
             edge_life: Duration::from_secs(30 * 60),
             sessions_per_relay: 8,
             near_best: Rtt::from_micros(5_000),
