@@ -165,7 +165,23 @@ fn place(places: &mut BTreeMap<String, usize>, names: &mut Vec<String>, name: &s
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes);
+        }
+
+        #[test]
+        fn any_numbers_of_a_list_are_read_or_refused(ms in any::<f64>(), player in ".*") {
+            let list = serde_json::json!([{ "PlayerId": player, "LatencyInMs": { "fra": ms } }]);
+            let found = read(list.to_string().as_bytes());
+            prop_assert_eq!(found.is_ok(), (0.0..=1e9).contains(&ms));
+        }
+    }
 
     fn latencies(text: &str) -> Latencies {
         read(text.as_bytes()).unwrap().unwrap()

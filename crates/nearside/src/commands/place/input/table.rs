@@ -57,7 +57,19 @@ pub(super) fn cell_of(cell: &str) -> Result<Option<f64>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_table_or_refused(text in "[a-c,\n\"0-9.\\-]{0,60}") {
+            if let Ok(table) = read(text.as_bytes()) {
+                prop_assert!(table.rows.iter().all(|row| row.len() == table.servers.len()));
+                prop_assert_eq!(table.rows.len(), table.clients.len());
+            }
+        }
+    }
 
     #[test]
     fn names_and_gaps_come_through() {
