@@ -8,7 +8,7 @@ mod words;
 
 pub use distribute::{DistributeArgs, NodeArgs};
 pub use input::{EffortArgs, InputArgs, PlaceFormat};
-pub use sessions::OnlineArgs;
+pub use sessions::{OnlineArgs, ServeArgs};
 pub use solving::{GenerateArgs, MinDelayArgs, SolveArgs, SweepArgs, VerifyArgs};
 pub use words::{Bounds, CrashArg, NodeArg};
 
@@ -44,6 +44,8 @@ pub enum PlaceCommand {
     MinDelay(MinDelayArgs),
     /// A session in which players come and go: events in, moves out
     Online(OnlineArgs),
+    /// Answer over HTTP: solve, curves, and sessions that survive a restart
+    Serve(ServeArgs),
     /// Make an instance: the simulated network of the paper
     Generate(GenerateArgs),
     /// Run the paper's distributed algorithm, one process for each player and server

@@ -1,7 +1,7 @@
 //! `nearside place min-delay`: what a number of servers can do at best.
 
 use anyhow::Result;
-use nearside_placement::{Delay, MinDelay, min_delay};
+use nearside_placement::{Delay, Instance, MinDelay, min_delay};
 use serde::Serialize;
 
 use super::args::{MinDelayArgs, PlaceFormat};
@@ -18,19 +18,8 @@ pub(super) fn run(args: &MinDelayArgs) -> Result<Exit> {
     let found = effort.spend("looking for the smallest bound", |budget| {
         min_delay(&file.instance, args.servers, budget)
     });
-    let answer = Answer {
-        servers: args.servers,
-        servers_used: found.as_ref().map(|found| found.servers_used),
-        delay_ms: found.as_ref().map(|found| found.delay),
-        at_least_ms: found.as_ref().map(|found| found.at_least),
-        proven: found.as_ref().is_some_and(MinDelay::is_proven),
-        assignment: found.as_ref().map(|found| Assignment {
-            instance: &file.instance,
-            allocation: &found.allocation,
-        }),
-        seconds: effort.seconds(),
-        seed: effort.seed(),
-    };
+    let (seconds, seed) = (effort.seconds(), effort.seed());
+    let answer = Answer::new(&file.instance, args.servers, found.as_ref(), seconds, seed);
     show::print(&match show::format(args.format) {
         PlaceFormat::Table => answer.in_words(),
         PlaceFormat::Json => show::json(&answer)?,
@@ -43,8 +32,9 @@ pub(super) fn run(args: &MinDelayArgs) -> Result<Exit> {
     })
 }
 
+/// The JSON of `min-delay`, also of the service.
 #[derive(Serialize)]
-struct Answer<'a> {
+pub(super) struct Answer<'a> {
     servers: usize,
     servers_used: Option<usize>,
     delay_ms: Option<Delay>,
@@ -55,7 +45,29 @@ struct Answer<'a> {
     seed: u64,
 }
 
-impl Answer<'_> {
+impl<'a> Answer<'a> {
+    pub(super) fn new(
+        instance: &'a Instance,
+        servers: usize,
+        found: Option<&'a MinDelay>,
+        seconds: f64,
+        seed: u64,
+    ) -> Self {
+        Self {
+            servers,
+            servers_used: found.map(|found| found.servers_used),
+            delay_ms: found.map(|found| found.delay),
+            at_least_ms: found.map(|found| found.at_least),
+            proven: found.is_some_and(MinDelay::is_proven),
+            assignment: found.map(|found| Assignment {
+                instance,
+                allocation: &found.allocation,
+            }),
+            seconds,
+            seed,
+        }
+    }
+
     fn in_words(&self) -> String {
         let allowed = show::servers(self.servers);
         let (Some(delay), Some(at_least)) = (self.delay_ms, self.at_least_ms) else {

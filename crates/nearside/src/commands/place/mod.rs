@@ -7,6 +7,7 @@ mod generate;
 mod input;
 mod min_delay;
 mod online;
+mod serve;
 mod show;
 mod solve;
 mod solvers;
@@ -15,7 +16,8 @@ mod verify;
 
 pub use args::{
     Bounds, CrashArg, DistributeArgs, EffortArgs, GenerateArgs, InputArgs, MinDelayArgs, NodeArg,
-    NodeArgs, OnlineArgs, PlaceArgs, PlaceCommand, PlaceFormat, SolveArgs, SweepArgs, VerifyArgs,
+    NodeArgs, OnlineArgs, PlaceArgs, PlaceCommand, PlaceFormat, ServeArgs, SolveArgs, SweepArgs,
+    VerifyArgs,
 };
 pub use solvers::SolverName;
 
@@ -31,6 +33,7 @@ pub fn run(args: &PlaceArgs) -> Result<Exit> {
         PlaceCommand::Sweep(args) => sweep::run(args),
         PlaceCommand::MinDelay(args) => min_delay::run(args),
         PlaceCommand::Online(args) => online::run(args),
+        PlaceCommand::Serve(args) => serve::run(args),
         PlaceCommand::Generate(args) => generate::run(args),
         PlaceCommand::Distribute(args) => distribute::run(args),
         PlaceCommand::Node(args) => distribute::node(args),

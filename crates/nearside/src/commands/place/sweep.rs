@@ -1,7 +1,7 @@
 //! `nearside place sweep`: servers against the bound, as a table, rows for scripts and a picture.
 
 use anyhow::Result;
-use nearside_placement::{Cost, Delay, Instance, Status, Task, curve};
+use nearside_placement::{Cost, Curve, Delay, Instance, Status, Task, curve};
 use nearside_report::{Axis, Cell, Column, Figure, Layer, Point, Table, csv, svg, text};
 use serde::Serialize;
 
@@ -43,8 +43,9 @@ pub(super) fn run(args: &SweepArgs) -> Result<Exit> {
     )
 }
 
+/// The JSON of `sweep`, also of the service.
 #[derive(Serialize)]
-struct Sweep {
+pub(super) struct Sweep {
     /// Whether the rows are all there are: below the last bound nothing is possible.
     complete: Option<bool>,
     rows: Vec<Row>,
@@ -66,6 +67,10 @@ struct Row {
 impl Sweep {
     fn whole_curve(instance: &Instance, effort: &Effort) -> Self {
         let curve = effort.spend("following the curve", |budget| curve(instance, budget));
+        Self::of_curve(&curve, effort.seconds(), effort.seed())
+    }
+
+    pub(super) fn of_curve(curve: &Curve, seconds: f64, seed: u64) -> Self {
         let rows = curve.points.iter().map(|point| Row {
             bound_ms: point.delay,
             solver: SolverName::Auto.to_string(),
@@ -82,8 +87,8 @@ impl Sweep {
         Self {
             complete: Some(curve.is_complete),
             rows: rows.collect(),
-            seconds: effort.seconds(),
-            seed: effort.seed(),
+            seconds,
+            seed,
         }
     }
 

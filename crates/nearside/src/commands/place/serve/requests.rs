@@ -1,0 +1,68 @@
+//! Bodies and parameters of requests, read within limits.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::failure::Failure;
+use super::service::Service;
+
+/// The longest that a body may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// How much of a body that is too large is still read, so that its sender hears the answer and not a
+/// broken connection.
+const COURTESY: usize = 16 << 20;
+
+/// The whole body, if it is small enough and comes soon enough.
+pub(super) async fn body(service: &Service, body: Body) -> Result<Vec<u8>, Failure> {
+    match tokio::time::timeout(ARRIVAL, collect(body, service.max_body)).await {
+        Ok(bytes) => bytes,
+        Err(_) => Err(Failure::too_slow()),
+    }
+}
+
+async fn collect(body: Body, most: usize) -> Result<Vec<u8>, Failure> {
+    let mut chunks = body.into_data_stream();
+    let (mut bytes, mut total) = (Vec::new(), 0_usize);
+    while let Some(chunk) = chunks.next().await {
+        let broken = |error| Failure::bad_request(format!("the body broke off: {error}"));
+        let chunk = chunk.map_err(broken)?;
+        total = total.saturating_add(chunk.len());
+        match total {
+            fits if fits <= most => bytes.extend_from_slice(&chunk),
+            more if more > most.saturating_add(COURTESY) => break,
+            _ => bytes = Vec::new(),
+        }
+    }
+    match total <= most {
+        true => Ok(bytes),
+        false => Err(Failure::too_large(most)),
+    }
+}
+
+/// A body as JSON of a known form.
+pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(Failure::bad_request)
+}
+
+/// An answer, written where there is time for it.
+pub(super) struct Written(Vec<u8>);
+
+impl Written {
+    pub(super) fn new(answer: &impl Serialize) -> Result<Self, Failure> {
+        serde_json::to_vec(answer)
+            .map(Self)
+            .map_err(Failure::internal)
+    }
+}
+
+impl IntoResponse for Written {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, "application/json")], self.0).into_response()
+    }
+}

@@ -1,0 +1,252 @@
+//! Questions about instances. Whoever goes away before the answer stops the solver.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use nearside_placement::{Budget, Delay, PlacementFile, Status, Task};
+use serde::{Deserialize, Serialize};
+
+use super::super::min_delay;
+use super::super::solve::{Answer, Impossible};
+use super::super::solvers::SolverName;
+use super::super::sweep::Sweep;
+use super::failure::Failure;
+use super::requests::{self, Written};
+use super::service::{Service, Shared, elsewhere};
+
+/// Unless asked otherwise.
+const USUAL_TIME: Duration = Duration::from_secs(10);
+
+/// Parameters of `solve`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SolveQuery {
+    bound_ms: Option<f64>,
+    solver: Option<String>,
+    time_s: Option<f64>,
+    steps: Option<u64>,
+    seed: Option<u64>,
+}
+
+/// Parameters of `curve`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CurveQuery {
+    time_s: Option<f64>,
+    steps: Option<u64>,
+    seed: Option<u64>,
+}
+
+/// Parameters of `min-delay`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MinDelayQuery {
+    servers: usize,
+    time_s: Option<f64>,
+    steps: Option<u64>,
+    seed: Option<u64>,
+}
+
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
+fn parameters<T>(asked: Asked<T>) -> Result<T, Failure> {
+    let Query(query) = asked.map_err(|error| Failure::bad_request(error.body_text()))?;
+    Ok(query)
+}
+
+/// `POST /v1/solve`
+pub(super) async fn solve(
+    State(service): State<Shared>,
+    asked: Asked<SolveQuery>,
+    body: Body,
+) -> Result<Written, Failure> {
+    let query = parameters(asked)?;
+    let solver: SolverName = match &query.solver {
+        Some(name) => name.parse().map_err(Failure::bad_request)?,
+        None => SolverName::Auto,
+    };
+    let means = Means::new(&service, query.time_s, query.steps, query.seed)?;
+    answer(service, body, means, move |effort, file| {
+        let bound = bound(query.bound_ms, file)?;
+        let task = Task {
+            instance: &file.instance,
+            bound,
+        };
+        let outcome = effort.spend(|budget| solver.solver().solve(task, budget));
+        let seconds = effort.seconds();
+        effort.count(outcome.status);
+        let why = (outcome.status == Status::Infeasible)
+            .then(|| effort.spend(|budget| Impossible::find(task, budget)));
+        let answer = Answer::new(task, &outcome, solver, seconds, effort.means.seed, why);
+        Written::new(&answer)
+    })
+    .await
+}
+
+/// `POST /v1/curve`
+pub(super) async fn curve(
+    State(service): State<Shared>,
+    asked: Asked<CurveQuery>,
+    body: Body,
+) -> Result<Written, Failure> {
+    let query = parameters(asked)?;
+    let means = Means::new(&service, query.time_s, query.steps, query.seed)?;
+    answer(service, body, means, |effort, file| {
+        let curve = effort.spend(|budget| nearside_placement::curve(&file.instance, budget));
+        effort.count("curve");
+        Written::new(&Sweep::of_curve(
+            &curve,
+            effort.seconds(),
+            effort.means.seed,
+        ))
+    })
+    .await
+}
+
+/// `POST /v1/min-delay`
+pub(super) async fn min_delay(
+    State(service): State<Shared>,
+    asked: Asked<MinDelayQuery>,
+    body: Body,
+) -> Result<Written, Failure> {
+    let query = parameters(asked)?;
+    if query.servers == 0 {
+        return Err(Failure::bad_request("servers: at least one"));
+    }
+    let means = Means::new(&service, query.time_s, query.steps, query.seed)?;
+    answer(service, body, means, move |effort, file| {
+        let instance = &file.instance;
+        let found =
+            effort.spend(|budget| nearside_placement::min_delay(instance, query.servers, budget));
+        effort.count("min_delay");
+        let (seconds, seed) = (effort.seconds(), effort.means.seed);
+        let answer = min_delay::Answer::new(instance, query.servers, found.as_ref(), seconds, seed);
+        Written::new(&answer)
+    })
+    .await
+}
+
+fn bound(asked: Option<f64>, file: &PlacementFile) -> Result<Delay, Failure> {
+    let asked = asked
+        .map(|millis| {
+            Delay::from_millis(millis)
+                .ok_or_else(|| Failure::bad_request(format!("bound_ms: {millis} is not a bound")))
+        })
+        .transpose()?;
+    asked.or(file.bound).ok_or_else(|| {
+        Failure::bad_request("no bound: give delay_bound_ms in the instance, or ?bound_ms=")
+    })
+}
+
+/// What a request may spend.
+#[derive(Debug, Clone, Copy)]
+struct Means {
+    time: Duration,
+    steps: Option<u64>,
+    seed: u64,
+}
+
+impl Means {
+    fn new(
+        service: &Service,
+        time_s: Option<f64>,
+        steps: Option<u64>,
+        seed: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let asked = match time_s {
+            Some(seconds) if (0.0..=1e7).contains(&seconds) => Duration::from_secs_f64(seconds),
+            Some(seconds) => {
+                return Err(Failure::bad_request(format!(
+                    "time_s: {seconds} is not a time"
+                )));
+            }
+            None => USUAL_TIME,
+        };
+        Ok(Self {
+            time: asked.min(service.max_time),
+            steps,
+            seed: seed.unwrap_or(1),
+        })
+    }
+}
+
+/// One request at work.
+struct Effort<'s> {
+    service: &'s Service,
+    means: Means,
+    started: Instant,
+    abandoned: Arc<AtomicBool>,
+}
+
+impl Effort<'_> {
+    fn spend<R>(&self, solve: impl FnOnce(&Budget<'_>) -> R) -> R {
+        let time_is_up = || {
+            self.started.elapsed() >= self.means.time
+                || self.abandoned.load(Ordering::Relaxed)
+                || self.service.stop.is_stopped()
+        };
+        let budget = Budget::unlimited(self.means.seed)
+            .with_deadline(&time_is_up)
+            .with_workers(&self.service.pool);
+        match self.means.steps {
+            Some(steps) => solve(&budget.with_steps(steps)),
+            None => solve(&budget),
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Counts what came out, under its JSON name.
+    fn count(&self, result: impl Serialize) {
+        let name = serde_json::to_value(result).unwrap_or_default();
+        let name = name.as_str().unwrap_or("other").to_owned();
+        self.service.metrics.solved(name, self.started.elapsed());
+        if self.abandoned.load(Ordering::Relaxed) {
+            self.service.metrics.cancelled();
+        }
+    }
+}
+
+/// Set when the request's future goes away, which it does with its connection.
+struct Abandon(Arc<AtomicBool>);
+
+impl Drop for Abandon {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads an instance and answers a question about it, in turn and off the network's thread.
+async fn answer(
+    service: Shared,
+    body: Body,
+    means: Means,
+    question: impl FnOnce(&Effort<'_>, &PlacementFile) -> Result<Written, Failure> + Send + 'static,
+) -> Result<Written, Failure> {
+    let admitted = service.solving.admit()?;
+    let bytes = requests::body(&service, body).await?;
+    let turn = admitted.turn().await?;
+    let abandoned = Arc::new(AtomicBool::new(false));
+    let _waiting = Abandon(Arc::clone(&abandoned));
+    elsewhere(move || {
+        // Kept until the work ends, also when nobody waits for it any more.
+        let _turn = turn;
+        let file = PlacementFile::from_json(&bytes).map_err(Failure::bad_request)?;
+        drop(bytes);
+        let _running = service.metrics.running();
+        let effort = Effort {
+            service: &service,
+            means,
+            started: Instant::now(),
+            abandoned,
+        };
+        question(&effort, &file)
+    })
+    .await
+}

@@ -1,0 +1,270 @@
+//! Sessions over HTTP: joins, moves, streams, and a machine that fails.
+
+use serde_json::{Value, json};
+
+use super::common::{Folder, nearside};
+use super::http::Events;
+use super::schema::check;
+use super::server::Server;
+
+const SETUP: &str = r#"{"delay_bound_ms": 20, "servers": [{"name": "west"}, {"name": "mid"}, {"name": "east"}],
+    "server_server_ms": [[0, 5, 10], [5, 0, 5], [10, 5, 0]]}"#;
+
+fn join(client: &str, west: u32, mid: u32, east: u32) -> String {
+    json!({ "client": client, "latencies_ms": { "west": west, "mid": mid, "east": east } })
+        .to_string()
+}
+
+fn down(server: &str) -> String {
+    json!({ "event": "server_down", "server": server }).to_string()
+}
+
+/// A session with two players on two servers, who could share a third.
+fn two_players(server: &Server) -> String {
+    let session = server.session(SETUP);
+    for body in [join("anna", 1, 9, 30), join("bert", 30, 9, 2)] {
+        server.post(&format!("{session}/join"), &body).expect(200);
+    }
+    session
+}
+
+fn allocation(server: &Server, session: &str) -> Value {
+    server
+        .get(&format!("{session}/allocation"))
+        .expect(200)
+        .json()
+}
+
+#[test]
+fn players_come_move_together_and_go() {
+    let server = Server::start(&[]);
+    let document = server.document();
+    let session = two_players(&server);
+    assert_eq!(
+        allocation(&server, &session),
+        json!({ "anna": "west", "bert": "east" })
+    );
+
+    let consolidate = format!("{session}/consolidate");
+    let plan = server
+        .post(&consolidate, r#"{"max_moves": 2, "dry_run": true}"#)
+        .expect(200)
+        .json();
+    check(&document, "Plan", &plan);
+    assert_eq!(
+        (&plan["servers_before"], &plan["servers_after"]),
+        (&2.into(), &1.into())
+    );
+    assert_eq!(
+        allocation(&server, &session)["anna"],
+        "west",
+        "a dry run moves nobody"
+    );
+    let report = server
+        .post(&consolidate, r#"{"max_moves": 2}"#)
+        .expect(200)
+        .json();
+    check(&document, "Report", &report);
+    assert_eq!(
+        allocation(&server, &session),
+        json!({ "anna": "mid", "bert": "mid" })
+    );
+
+    let latencies = format!("{session}/latencies");
+    let worse = r#"{"client": "anna", "latencies_ms": {"mid": 25, "west": 2}}"#;
+    let report = server.post(&latencies, worse).expect(200).json();
+    assert_eq!(report["result"], "kept");
+    assert_eq!(allocation(&server, &session)["anna"], "west");
+
+    let refused = server
+        .post(&format!("{session}/join"), &join("carl", 90, 90, 90))
+        .expect(409);
+    check(&document, "Report", &refused.json());
+    assert_eq!(refused.json()["reason"]["clients"], json!(["carl"]));
+    let unmet = server
+        .post(&format!("{session}/events"), &down("west"))
+        .expect(200)
+        .json();
+    check(&document, "Report", &unmet);
+    assert_eq!(
+        (&unmet["result"], &unmet["waiting"]),
+        (&"unmet".into(), &json!(["anna"]))
+    );
+
+    let view = server.get(&session).expect(200).json();
+    check(&document, "View", &view);
+    assert_eq!(view["kept"], false);
+    server
+        .post(&format!("{session}/leave"), r#"{"client": "anna"}"#)
+        .expect(200);
+    server
+        .post(&format!("{session}/leave"), r#"{"client": "anna"}"#)
+        .expect(409);
+    server.ask("DELETE", &session, "").expect(204);
+    server.get(&session).expect(404);
+    assert_eq!(server.metric("sessions"), 0.0);
+}
+
+#[test]
+fn sessions_survive_a_killed_process() {
+    let folder = Folder::new();
+    let server = Server::on_disk(&folder);
+    let session = two_players(&server);
+    server
+        .post(&format!("{session}/consolidate"), r#"{"max_moves": 2}"#)
+        .expect(200);
+    server
+        .post(&format!("{session}/join"), &join("carl", 90, 90, 90))
+        .expect(409);
+    let gone = server.session(SETUP);
+    server.ask("DELETE", &gone, "").expect(204);
+    let (before, log) = (
+        server.get(&session).json(),
+        server.get(&format!("{session}/log")).body,
+    );
+    server.kill();
+
+    let server = Server::on_disk(&folder);
+    assert_eq!(server.get(&session).expect(200).json(), before);
+    assert_eq!(server.get(&format!("{session}/log")).body, log);
+    server.get(&gone).expect(404);
+    let report = server
+        .post(&format!("{session}/leave"), r#"{"client": "bert"}"#)
+        .expect(200);
+    assert_eq!(report.json()["number"], 5, "events go on where they ended");
+    server.interrupt().expect_code(130);
+
+    let server = Server::on_disk(&folder);
+    assert_eq!(allocation(&server, &session), json!({ "anna": "mid" }));
+    let listed = server.get("/v1/sessions").expect(200).json();
+    check(&server.document(), "SessionList", &listed);
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_killed_process_loses_nothing_it_has_confirmed() {
+    let folder = Folder::new();
+    let server = Server::on_disk(&folder);
+    let session = server.session(SETUP);
+    let path = format!("{session}/join");
+    let addr = server.addr;
+    let joining = std::thread::spawn(move || {
+        let mut confirmed = 0;
+        for number in 0.. {
+            let Ok(mut stream) = std::net::TcpStream::connect(addr) else {
+                break;
+            };
+            let body = join(&format!("player {number}"), 3, 3, 3);
+            super::http::send(&mut stream, "POST", &path, "", body.as_bytes());
+            let mut answer = String::new();
+            let _ = std::io::Read::read_to_string(&mut stream, &mut answer);
+            if !answer.starts_with("HTTP/1.1 200") {
+                break;
+            }
+            confirmed += 1;
+        }
+        confirmed
+    });
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    server.kill();
+    let confirmed = joining.join().unwrap();
+    assert!(confirmed > 0);
+    let server = Server::on_disk(&folder);
+    let there = server.get(&session).expect(200).json()["clients"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert!(
+        (confirmed..=confirmed + 1).contains(&there),
+        "{confirmed} confirmed, {there} there"
+    );
+}
+
+#[test]
+fn sessions_are_kept_without_being_asked() {
+    let home = Folder::new();
+    let server = Server::at_home(home.path());
+    let session = two_players(&server);
+    server.kill();
+    let server = Server::at_home(home.path());
+    assert_eq!(allocation(&server, &session)["bert"], "east");
+    let store = home.join(".local/share/nearside/place.redb");
+    let second = [
+        "place",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--store",
+        &store,
+    ];
+    nearside(&second)
+        .expect_code(3)
+        .expect_stderr("--in-memory");
+}
+
+#[test]
+fn a_log_is_a_session_for_the_command() {
+    let server = Server::start(&[]);
+    let session = two_players(&server);
+    let folder = Folder::new();
+    let file = folder.write(
+        "log.ndjson",
+        server.get(&format!("{session}/log")).expect(200).body,
+    );
+    let replayed = nearside(&["place", "online", &file, "--view", "--quiet"]).expect_code(0);
+    let replayed: Value = serde_json::from_str(&replayed.stdout).unwrap();
+    assert_eq!(replayed, server.get(&session).json());
+}
+
+#[test]
+fn streams_tell_what_happens_and_what_was_missed() {
+    let server = Server::start(&[]);
+    let document = server.document();
+    let session = server.session(SETUP);
+    let path = format!("{session}/events");
+    let mut live = Events::open(server.addr, &path, "");
+    let first = live.next().unwrap();
+    assert_eq!((first.kind.as_str(), first.id), ("view", None));
+    check(
+        &document,
+        "View",
+        &serde_json::from_str(&first.data).unwrap(),
+    );
+    for body in [join("anna", 1, 9, 30), join("bert", 30, 9, 2)] {
+        server.post(&format!("{session}/join"), &body).expect(200);
+    }
+    for number in 1..=2 {
+        let told = live.next().unwrap();
+        assert_eq!((told.kind.as_str(), told.id), ("report", Some(number)));
+        check(
+            &document,
+            "Report",
+            &serde_json::from_str(&told.data).unwrap(),
+        );
+    }
+    let mut back = Events::open(server.addr, &path, "Last-Event-ID: 1\r\n");
+    assert_eq!(back.next().unwrap().id, Some(2));
+    server.ask("DELETE", &session, "").expect(204);
+    assert_eq!(live.next(), None, "a session that ends ends its streams");
+    assert_eq!(back.next(), None);
+}
+
+#[test]
+fn a_stream_does_not_keep_the_service_from_ending() {
+    let server = Server::start(&[]);
+    let session = server.session(SETUP);
+    let mut live = Events::open(server.addr, &format!("{session}/events"), "");
+    live.next().unwrap();
+    server.interrupt().expect_code(130);
+    assert_eq!(live.next(), None);
+}
+
+#[test]
+fn there_are_limits() {
+    let server = Server::start(&["--max-sessions", "1"]);
+    let greedy = SETUP.replace("{\"delay", "{\"steps\": 99999999, \"delay");
+    server.post("/v1/sessions", &greedy).expect(400);
+    server.session(SETUP);
+    let refused = server.post("/v1/sessions", SETUP).expect(409);
+    assert!(refused.body.contains("--max-sessions"), "{}", refused.body);
+}
