@@ -1,9 +1,10 @@
 //! Generated text is checked: the pages in `docs/cli` are the help of the binary and of each of its
-//! subcommands, found by reading the `Commands:` section of each page in turn.
+//! subcommands, found by reading the `Commands:` section of each page in turn; and documents that
+//! commands print.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::readme;
@@ -14,6 +15,9 @@ use crate::workspace::{Workspace, stem, with_extension};
 
 pub(crate) const FOLDER: &str = "docs/cli";
 const BINARY: &str = "nearside";
+/// Documents beside the help, and what prints them.
+const DOCUMENTS: [(&str, &[&str]); 1] =
+    [("docs/place-openapi.json", &["place", "serve", "--openapi"])];
 const ADVICE: &str = "run `cargo xtask drift --write` and commit what it wrote";
 
 /// Page name (`nearside-browse`) to text.
@@ -26,17 +30,30 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome, Failure> {
             reason: format!("{FOLDER} has no help texts; `cargo xtask drift --write` makes them"),
         });
     }
-    let live = live_pages(workspace)?;
-    let differences = differences(&written, &live);
+    let binary = binary(workspace)?;
+    let live = live_pages(&binary)?;
+    let mut differences = differences(&written, &live);
+    for (path, arguments) in DOCUMENTS {
+        let printed = printed(&binary, arguments)?;
+        let kept = workspace.read(path).unwrap_or_default();
+        differences.extend(first_difference(&kept, &printed).map(|line| {
+            format!(
+                "{path}:{line} is not what `nearside {}` says",
+                arguments.join(" ")
+            )
+        }));
+    }
     if differences.is_empty() {
-        return Ok(Outcome::passed(format!("{} help texts", live.len())));
+        let texts = format!("{} help texts, {} documents", live.len(), DOCUMENTS.len());
+        return Ok(Outcome::passed(texts));
     }
     Err(Failure::new(differences.join("\n"), ADVICE))
 }
 
 /// Makes the folder hold exactly the live pages; returns how many there are.
 pub(crate) fn write(workspace: &Workspace) -> Result<usize, Failure> {
-    let live = live_pages(workspace)?;
+    let binary = binary(workspace)?;
+    let live = live_pages(&binary)?;
     let folder = workspace.path(FOLDER);
     for name in written_pages(workspace)?
         .keys()
@@ -48,10 +65,14 @@ pub(crate) fn write(workspace: &Workspace) -> Result<usize, Failure> {
     for (name, text) in &live {
         refused("write", &file(&folder, name), |path| fs::write(path, text))?;
     }
-    Ok(live.len())
+    for (path, arguments) in DOCUMENTS {
+        let text = printed(&binary, arguments)?;
+        refused("write", &workspace.path(path), |path| fs::write(path, text))?;
+    }
+    Ok(live.len() + DOCUMENTS.len())
 }
 
-fn file(folder: &Path, name: &str) -> std::path::PathBuf {
+fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.txt"))
 }
 
@@ -68,14 +89,17 @@ fn written_pages(workspace: &Workspace) -> Result<Pages, Failure> {
         return Ok(Pages::new());
     }
     let files = with_extension(workspace.files(FOLDER)?, "txt");
-    let read = |file: &std::path::PathBuf| Ok((stem(file), workspace.read(file)?));
+    let read = |file: &PathBuf| Ok((stem(file), workspace.read(file)?));
     files.iter().map(read).collect()
 }
 
-fn live_pages(workspace: &Workspace) -> Result<Pages, Failure> {
-    let binary = readme::build(workspace)?.join(BINARY);
+fn binary(workspace: &Workspace) -> Result<PathBuf, Failure> {
+    Ok(readme::build(workspace)?.join(BINARY))
+}
+
+fn live_pages(binary: &Path) -> Result<Pages, Failure> {
     let mut pages = Pages::new();
-    collect(&mut pages, &[], &|path| help(&binary, path))?;
+    collect(&mut pages, &[], &|path| help(binary, path))?;
     Ok(pages)
 }
 
@@ -96,6 +120,10 @@ fn collect(
 
 fn page_name(path: &[String]) -> String {
     [&[BINARY.to_owned()], path].concat().join("-")
+}
+
+fn printed(binary: &Path, arguments: &[&str]) -> Result<String, Failure> {
+    process::output(Command::new(binary).args(arguments).env_clear())
 }
 
 /// Help wraps to the terminal and shows values of variables, so it gets neither.
