@@ -193,9 +193,10 @@ pub struct CompareArgs {
     /// Its servers at the distances of an RTT matrix; clients are nodes, by number
     #[arg(long, value_name = "FILE", conflicts_with_all = ["population", "trace"])]
     pub matrix: Option<PathBuf>,
-    /// How the matrix is written: csv, upper-u32-us:N[:slice] or full-u16-10ms:N[:slice]
+    /// How the matrix is written.
     #[arg(
         long,
+        help = "How the matrix is written: csv, upper-u32-us:N[:slice] or full-u16-10ms:N[:slice]",
         value_name = "LAYOUT",
         default_value = "csv",
         requires = "matrix"

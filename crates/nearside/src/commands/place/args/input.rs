@@ -36,8 +36,13 @@ pub struct InputArgs {
     /// Draw players and servers from a matrix of round-trip times instead of a file
     #[arg(long, help_heading = INPUT, value_name = "FILE", requires = "layout")]
     pub matrix: Option<PathBuf>,
-    /// How the matrix is stored: upper-u32-us:N[:SLICE], full-u16-10ms:N[:SLICE] or csv
-    #[arg(long, help_heading = INPUT, value_name = "LAYOUT")]
+    /// How the matrix is stored.
+    #[arg(
+        long,
+        help_heading = INPUT,
+        value_name = "LAYOUT",
+        help = "How the matrix is stored: upper-u32-us:N[:SLICE], full-u16-10ms:N[:SLICE] or csv"
+    )]
     pub layout: Option<MatrixLayout>,
     /// Servers to draw from the matrix
     #[arg(long, help_heading = INPUT, value_name = "N", default_value_t = 100, value_parser = at_least_one)]
