@@ -235,9 +235,11 @@ impl Model {
 }
 
 impl Enough {
-    /// For [`Objective::Thorough`] and [`Objective::Best`].
+    /// For [`Objective::Thorough`] and [`Objective::Best`]. Half of the 1 % that may be missed: close
+    /// to a threshold in the midst of many servers the expectation is too low by half (DE at 50 ms,
+    /// seeds 20–27).
     pub const THOROUGH: Self = Self {
-        missing: 0.01,
+        missing: 0.005,
         worth: 0.01,
         better: 0.3,
     };

@@ -332,10 +332,12 @@ impl Planner for AdaptivePlanner {
             Stage::Probing => (Activity::Probing, None),
             Stage::Stopped(_, verdict) => (Activity::Finished, verdict),
         };
+        // Before its first decision it has no outlook, and who is stopped then is told no zero.
+        let can_tell = self.decisions > 0 || activity == Activity::Finished;
         PlanReport {
             verdict,
-            expected_missed: Some(self.outlook.missed),
-            expected_better: Some(self.outlook.better),
+            expected_missed: can_tell.then_some(self.outlook.missed),
+            expected_better: can_tell.then_some(self.outlook.better),
             ..PlanReport::of(activity)
         }
     }
