@@ -1,0 +1,133 @@
+//! The adaptive planner over real packets: the best at once, only the best, what it remembers, and
+//! what it says of itself.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Folder, nearside, one_lab_at_a_time, snapshot};
+use nearside::lab::{LabPlan, MasterPorts, population};
+use nearside_discover::planner::{StopReason, Verdict};
+use nearside_discover::snapshot::Snapshot;
+use nearside_types::{Rtt, ServerAddr};
+use nearside_world::farm::FarmConfig;
+use nearside_world::{Game, ListMasterConfig, WorldParams, fold};
+
+/// Three seconds at 140 probes a second.
+const THREE_SECONDS: &str = "420";
+
+fn browse(flags: &[&str]) -> common::process::Finished {
+    let mut arguments = vec!["browse", "--lab", "AU", "--format", "json"];
+    arguments.extend(flags);
+    nearside(&arguments).expect_code(0)
+}
+
+fn browse_small(flags: &[&str]) -> common::process::Finished {
+    let _alone = one_lab_at_a_time();
+    let small = ["--lab-servers", "1000", "--pace", "500", "--seed", "3"];
+    browse(&[&small, flags].concat())
+}
+
+/// The servers as near as the tenth nearest of the lab that `browse --lab AU` opens, by the delays it
+/// gives them; ports of one machine are equally near.
+fn best(seed: u64, first_port: u16) -> BTreeSet<ServerAddr> {
+    let plan = LabPlan {
+        place: "AU".to_owned(),
+        game: Game::Css,
+        servers: None,
+        population: None,
+        world: WorldParams::builtin(),
+        farm: FarmConfig::default(),
+        masters: ListMasterConfig::default(),
+        master_ports: MasterPorts::USUAL,
+        base_port: None,
+        seed,
+    };
+    let folded = fold(&population(&plan).unwrap(), first_port).unwrap();
+    let client = folded.population.client("AU").unwrap();
+    let servers = folded.population.servers.iter();
+    let mut near: Vec<(Rtt, ServerAddr)> = servers
+        .filter_map(|server| Some((server.rtt[client]?, server.addr)))
+        .collect();
+    near.sort_unstable();
+    let tenth = near[9].0;
+    let best = near.iter().take_while(|(rtt, _)| *rtt <= tenth);
+    best.map(|&(_, addr)| addr).collect()
+}
+
+/// How many of the ten best three seconds' worth of probes find.
+fn found_of_ten(seed: u64) -> usize {
+    let seed_text = seed.to_string();
+    let flags = ["--max-probes", THREE_SECONDS, "--seed", &seed_text];
+    let found = snapshot(&browse(&flags));
+    assert!(found.summary.probes_sent <= 420, "{:?}", found.summary);
+    // A lab whose usual ports are taken moves on; its lowest port is where it began.
+    let first = found.servers.iter().map(|row| row.addr.port()).min();
+    let best = best(seed, first.unwrap());
+    let found = found.servers.iter().filter(|row| best.contains(&row.addr));
+    found.count().min(10)
+}
+
+/// Asserted in probes, since seconds are the machine's. Noise hides the last of the ten now and
+/// then, in which case one more second finds it.
+#[test]
+fn the_ten_best_of_28000_servers_come_within_three_seconds() {
+    let _alone = one_lab_at_a_time();
+    let mut found: Vec<usize> = (1..=3).map(found_of_ten).collect();
+    found.sort_unstable();
+    assert!(found[1] == 10 && found[0] >= 7, "{found:?}");
+}
+
+#[test]
+fn who_wants_the_five_best_with_a_free_place_gets_them_for_few_probes() {
+    let all = snapshot(&browse_small(&[]));
+    assert_eq!(all.summary.stopped, Some(StopReason::Expected));
+    let best = snapshot(&browse_small(&["--best", "5", "--not-full"]));
+    assert_eq!(best.summary.verdict, Some(Verdict::BestFound));
+    assert!(best.summary.expected_better.unwrap() < 0.3);
+    assert!(best.summary.probed < all.summary.probed);
+    assert_eq!(best.servers.len(), 5);
+    for row in &best.servers {
+        assert!(row.players < row.max_players, "{row:?}");
+    }
+}
+
+fn rtt_of_best(found: &Snapshot) -> f64 {
+    found.servers[0].rtt_ms.unwrap()
+}
+
+#[test]
+fn a_run_is_remembered_until_it_is_forgotten() {
+    let folder = Folder::new();
+    let cache = folder.join("cache");
+    let remembered = |expected| nearside(&["cache", "--cache-dir", &cache]).expect_code(expected);
+    assert_eq!(remembered(1).stdout, "Nothing is remembered.\n");
+    let first = snapshot(&browse_small(&["--cache-dir", &cache]));
+    let told = remembered(0).stdout;
+    assert!(told.starts_with("css: just now · 30 servers"), "{told}");
+    let second = snapshot(&browse_small(&["--cache-dir", &cache]));
+    assert!((rtt_of_best(&first) - rtt_of_best(&second)).abs() < 20.0);
+    let at_once = ["--cache-dir", &cache, "--max-probes", "30", "--tries", "1"];
+    let at_once = snapshot(&browse_small(&at_once));
+    assert!(
+        at_once.summary.playable >= 25,
+        "the best of last time first: {:?}",
+        at_once.summary
+    );
+    nearside(&["cache", "--clear", "--cache-dir", &cache]).expect_code(0);
+    remembered(1);
+}
+
+#[test]
+fn the_planner_explains_itself_in_words_and_in_a_picture() {
+    let folder = Folder::new();
+    let picture = folder.join("run.svg");
+    let finished = browse_small(&["--explain", "--picture", &picture]);
+    for words in ["What the planner believed", "why no more", "AU"] {
+        assert!(finished.stderr.contains(words), "no `{words}`: {finished}");
+    }
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("believed still to find"));
+}
