@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Shape, instances};
+use nearside_placement::network::NetworkParams;
 use nearside_placement::solver::{
     Anchors, Auto, ClientOrder, Exact, Gathering, Greedy, GreedyMove, Nearest, Persistence,
     TightSpan, Zizo,
@@ -93,6 +94,24 @@ proptest! {
                 let allocation = nearside_placement::Allocation::new(present);
                 prop_assert!(verify(&part, &allocation, bound).unwrap().is_good());
             }
+        }
+    }
+}
+
+/// At 20 ms some instances of the paper's network have no greedy cover under any sampled caps.
+#[test]
+fn tight_span_finds_something_wherever_step_1_of_the_paper_does() {
+    let bound = Delay::from_millis(20.0).unwrap();
+    for seed in 0..20 {
+        let instance = NetworkParams::default().generate(seed);
+        let task = Task {
+            instance: &instance,
+            bound,
+        };
+        let budget = Budget::unlimited(seed);
+        if Nearest.solve(task, &budget).is_within_bound() {
+            let outcome = TightSpan::default().solve(task, &budget);
+            assert!(outcome.is_within_bound(), "seed {seed}");
         }
     }
 }

@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::anchors::{anchored_covers, likely_anchors};
+use super::auto::published;
 use super::exact::Proof;
 use super::model::Model;
 use super::plan::Plan;
@@ -39,6 +40,12 @@ impl Solver for TightSpan {
         let mut counts = Counts::default();
         let proof = Proof::new(&model, None);
         let best = self.improve(&model, budget, 0, &proof, &mut counts);
+        let best = best.or_else(|| {
+            // Near the tightest bound there is, greedy covers may all fail where step 1 holds.
+            let start = published(&model, budget, &mut counts)?;
+            let proof = Proof::new(&model, Some(start));
+            self.improve(&model, budget, 1, &proof, &mut counts)
+        });
         Proof::new(&model, best).outcome(&model, counts)
     }
 }
@@ -49,8 +56,8 @@ const ROUND: usize = 16;
 const ANCHORS: usize = 128;
 
 impl TightSpan {
-    /// A better plan than the proof has, or that one, until it is good enough. Turns differ in their luck, and only the first
-    /// looks at anchors.
+    /// A better plan than the proof has, or that one, until it is good enough. Turns differ in their
+    /// luck, and only the first looks at anchors.
     pub(crate) fn improve(
         &self,
         model: &Model<'_>,
