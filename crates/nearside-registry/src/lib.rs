@@ -19,6 +19,7 @@ mod caps;
 mod cookie;
 pub mod fuzzing;
 mod master;
+pub mod packed;
 mod refusals;
 mod region;
 mod register;

@@ -58,7 +58,7 @@ pub enum Text {
 }
 
 impl Text {
-    const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Game,
         Self::Name,
         Self::Map,

@@ -1,5 +1,6 @@
 //! The flags, as users type them. What they mean is resolved once, in each command's module.
 
+mod master;
 mod origin;
 
 use std::num::NonZeroUsize;
@@ -17,6 +18,7 @@ use crate::faces::{Format, Pattern, SortKey};
 use crate::games::{GAMES, Game};
 use crate::lab::MasterPorts;
 
+pub use master::{MasterArgs, MasterCommand};
 pub use origin::{
     OriginArgs, OriginCommand, OriginListenArgs, OriginSourceArgs, OriginStatsArgs, OriginUseArgs,
 };
@@ -56,6 +58,8 @@ pub enum Command {
     Origin(OriginArgs),
     /// Choose the servers of a session: the fewest that keep the delay of a group within a bound
     Place(PlaceArgs),
+    /// Run a master server that survives abuse and knows every server's origin
+    Master(MasterArgs),
     /// Run an Internet on loopback: thousands of servers with real-world delays, and their masters
     Lab(LabArgs),
     /// What `browse` remembers of the last run of each game: look, or forget

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Command::Query(args) => commands::query::run(args),
         Command::Origin(args) => commands::origin::run(args),
         Command::Place(args) => commands::place::run(args),
+        Command::Master(args) => commands::master::run(args),
         Command::Lab(args) => commands::lab::run(args),
         Command::Cache(args) => commands::cache::run(args),
         Command::Replay(args) => commands::replay::run(args),

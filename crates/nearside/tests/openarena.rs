@@ -4,87 +4,16 @@
 
 mod common;
 
-use std::net::UdpSocket;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
-use common::foreign::program;
-use common::process::Running;
-use common::{Folder, LONG};
+use common::LONG;
+use common::openarena::OpenArena;
 use serde_json::Value;
-
-/// A server with a colourful name and no players.
-struct OpenArena {
-    addr: String,
-    _running: Running,
-    _home: Folder,
-}
-
-/// Loading its maps takes a few seconds on a busy machine.
-const START: Duration = Duration::from_secs(60);
-
-impl OpenArena {
-    fn start(test: &str) -> Option<Self> {
-        let mut program = program(test, "openarena", "openarena-server")?;
-        let home = Folder::new();
-        let port = free_port();
-        let settings = [
-            ("dedicated", "1"),
-            ("net_enabled", "1"),
-            ("net_ip", "127.0.0.1"),
-            ("net_port", &port.to_string()),
-            ("sv_maxclients", "12"),
-            ("sv_hostname", "^1Near^7side ^2test"),
-            ("fraglimit", "17"),
-        ];
-        program.0.env("HOME", home.path()).current_dir(home.path());
-        for (name, value) in settings {
-            program.0.args(["+set", name, value]);
-        }
-        program.0.args(["+map", "oa_dm1"]);
-        let mut running = program.start();
-        // Nobody reads its chatter, which would fill a pipe.
-        drain(&mut running);
-        let server = Self {
-            addr: format!("127.0.0.1:{port}"),
-            _running: running,
-            _home: home,
-        };
-        server.wait();
-        Some(server)
-    }
-
-    fn wait(&self) {
-        let deadline = Instant::now() + START;
-        while common::nearside(&["query", &self.addr, "--game", "openarena"]).code != Some(0) {
-            assert!(Instant::now() < deadline, "openarena-server does not start");
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-}
-
-fn drain(running: &mut Running) {
-    for pipe in [
-        running.child.stdout.take().map(Stdio::from),
-        running.child.stderr.take().map(Stdio::from),
-    ] {
-        let mut cat = std::process::Command::new("cat");
-        let cat = cat.stdin(pipe.unwrap()).stdout(Stdio::null()).spawn();
-        std::thread::spawn(move || cat.unwrap().wait());
-    }
-}
-
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.local_addr().unwrap().port()
-}
 
 /// A server for each test: ioquake3 answers ten questions of one address at once and then one a
 /// second, and both tests stay below that.
 #[test]
 fn a_real_openarena_server_is_read_by_query_and_browse() {
     let test = "a_real_openarena_server_is_read_by_query_and_browse";
-    let Some(server) = OpenArena::start(test) else {
+    let Some(server) = OpenArena::start(test, &[]) else {
         return;
     };
     query_says_it_in_words(&server.addr);
@@ -95,7 +24,7 @@ fn a_real_openarena_server_is_read_by_query_and_browse() {
 #[test]
 fn the_quality_of_the_path_to_a_real_openarena_server_is_that_of_loopback() {
     let test = "the_quality_of_the_path_to_a_real_openarena_server_is_that_of_loopback";
-    let Some(server) = OpenArena::start(test) else {
+    let Some(server) = OpenArena::start(test, &[]) else {
         return;
     };
     quality_is_that_of_loopback(&server.addr);

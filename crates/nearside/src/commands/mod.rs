@@ -4,6 +4,7 @@ pub mod bench;
 pub mod browse;
 pub mod cache;
 pub mod lab;
+pub mod master;
 pub mod origin;
 pub mod place;
 pub mod query;

@@ -107,7 +107,7 @@ impl Sources {
     }
 
     /// Paths in a configuration are meant from where it stands.
-    fn seen_from(mut self, folder: &Path) -> Self {
+    pub(crate) fn seen_from(mut self, folder: &Path) -> Self {
         for paths in [&mut self.overrides, &mut self.mrt, &mut self.tables] {
             for path in paths {
                 *path = folder.join(&*path);

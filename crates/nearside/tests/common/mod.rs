@@ -11,6 +11,7 @@
 pub mod fake;
 pub mod foreign;
 pub mod lab;
+pub mod openarena;
 pub mod process;
 
 use std::path::{Path, PathBuf};

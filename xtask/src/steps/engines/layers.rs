@@ -12,6 +12,7 @@ pub(super) enum Layer {
     Worlds,
     Experiments,
     Shells,
+    Services,
     Faces,
 }
 
@@ -20,7 +21,7 @@ const TABLE: [(&str, Layer); 16] = [
     ("nearside", Layer::Faces),
     ("nearside-capi", Layer::Faces),
     ("nearside-net", Layer::Shells),
-    ("nearside-master", Layer::Shells),
+    ("nearside-master", Layer::Services),
     ("nearside-sim", Layer::Experiments),
     ("nearside-world", Layer::Worlds),
     ("nearside-discover", Layer::Engines),

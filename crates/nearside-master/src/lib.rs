@@ -1,0 +1,14 @@
+//! The body of the master server: moves datagrams between sockets and the engine of
+//! `nearside-registry`, and keeps its servers in a store that survives the process.
+//!
+//! Two threads: one owns the engine and the sockets and never waits for a disk; the other writes
+//! what changed, in groups at most a second apart.
+
+mod keeper;
+mod service;
+pub mod store;
+mod wall;
+
+pub use keeper::{Change, Keeper, KeeperStats};
+pub use service::{Command, Service, ServiceConfig, ServiceError, ServiceHandle, Snapshot};
+pub use wall::WallClock;

@@ -1,0 +1,319 @@
+//! The loop that owns the engine: datagrams in, datagrams out, a tick each second.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use nearside_net::{Datagram, IcmpErrors, NetError, PortConfig, RecvBuffers, Stop, UdpPort, wait};
+use nearside_registry::{Bans, Event, Master, Output, Secret, Tally};
+use nearside_types::{Moment, Origin};
+use thiserror::Error;
+
+use crate::keeper::{Change, Keeper};
+use crate::store::{Loaded, Store, StoreError};
+use crate::wall::WallClock;
+
+/// Where a master listens.
+#[derive(Debug, Clone)]
+pub struct ServiceConfig {
+    /// UDP addresses; every one of them speaks all protocols.
+    pub listen: Vec<SocketAddr>,
+    /// What the operator decided.
+    pub settings: nearside_registry::Settings,
+    /// The key of cookies.
+    pub secret: Secret,
+    /// The bans to begin with.
+    pub bans: Bans,
+}
+
+/// Why a master cannot run.
+#[derive(Debug, Error)]
+pub enum ServiceError {
+    /// A socket failed.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A setting cannot work.
+    #[error(transparent)]
+    Settings(#[from] nearside_registry::SettingsError),
+    /// The thread could not be started.
+    #[error("the system starts no thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// What an operator tells a running master.
+#[derive(Debug)]
+pub enum Command {
+    /// Take these bans in place of those before.
+    SetBans(Bans),
+    /// Origins have changed.
+    RefreshOrigins,
+    /// Take a new key for cookies.
+    ChangeSecret(Secret),
+}
+
+/// How a master stands; made anew each second.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// What was received and answered.
+    pub tally: Tally,
+    /// Registered servers.
+    pub servers: usize,
+    /// Grows with every change that a list could show.
+    pub version: u64,
+    /// Datagrams the kernel would not take.
+    pub unsent: u64,
+    /// When it was made, since the Unix epoch.
+    pub at: Moment,
+}
+
+/// A master with its sockets open.
+pub struct Service {
+    master: Master,
+    ports: Vec<UdpPort>,
+    keeper: Keeper,
+    clock: WallClock,
+    stop: Stop,
+    commands: Receiver<Command>,
+    snapshot: Arc<RwLock<Arc<Snapshot>>>,
+    log: Box<dyn FnMut(&Event) + Send>,
+    unsent: u64,
+    handle: ServiceHandle,
+}
+
+/// Speaks to a running master from other threads.
+#[derive(Debug, Clone)]
+pub struct ServiceHandle {
+    commands: Sender<Command>,
+    snapshot: Arc<RwLock<Arc<Snapshot>>>,
+    stop: Stop,
+    addresses: Vec<SocketAddr>,
+    keeper: Arc<crate::keeper::KeeperStats>,
+}
+
+impl ServiceHandle {
+    /// Hands over a command; it takes effect within a second.
+    pub fn tell(&self, command: Command) {
+        // A master that has ended needs no commands.
+        let _ended = self.commands.send(command);
+    }
+
+    /// How it stands.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&snapshot)
+    }
+
+    /// How keeping goes.
+    pub fn keeper(&self) -> &crate::keeper::KeeperStats {
+        &self.keeper
+    }
+
+    /// Where it listens, with real port numbers.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Ends it.
+    pub fn stop(&self) {
+        self.stop.stop();
+    }
+}
+
+const TICK: Duration = Duration::from_secs(1);
+/// Batches taken from one socket before the others have their turn.
+const BATCHES_PER_ROUND: usize = 8;
+
+impl Service {
+    /// Opens the sockets and takes in what the store remembers.
+    pub fn start(
+        config: ServiceConfig,
+        mut store: impl Store + 'static,
+        origin_of: impl Fn(IpAddr) -> Origin + Send + 'static,
+        stop: Stop,
+    ) -> Result<(Self, Loaded), ServiceError> {
+        config.settings.check()?;
+        let clock = WallClock::start();
+        let ports = open(&config.listen, &clock)?;
+        let mut loaded = store.load()?;
+        let mut master = Master::new(config.settings, config.secret, origin_of);
+        master.set_bans(config.bans);
+        let now = clock.now();
+        for server in std::mem::take(&mut loaded.servers) {
+            master.remember(now, server);
+        }
+        let keeper = Keeper::start(store);
+        let (sender, commands) = channel();
+        let snapshot = Arc::new(RwLock::new(Arc::default()));
+        let handle = ServiceHandle {
+            commands: sender,
+            snapshot: Arc::clone(&snapshot),
+            stop: stop.clone(),
+            addresses: ports.iter().map(UdpPort::local_addr).collect(),
+            keeper: keeper.stats(),
+        };
+        let service = Self {
+            master,
+            ports,
+            keeper,
+            clock,
+            stop,
+            commands,
+            snapshot,
+            log: Box::new(|_| {}),
+            unsent: 0,
+            handle,
+        };
+        Ok((service, loaded))
+    }
+
+    /// Calls `log` with everything that happens.
+    #[must_use]
+    pub fn with_log(mut self, log: impl FnMut(&Event) + Send + 'static) -> Self {
+        self.log = Box::new(log);
+        self
+    }
+
+    /// How many servers it has.
+    pub fn servers(&self) -> usize {
+        self.master.shelf().len()
+    }
+
+    /// Speaks to it while it runs.
+    pub fn handle(&self) -> ServiceHandle {
+        self.handle.clone()
+    }
+
+    /// Serves until stopped, on the calling thread; what changed is written before it returns.
+    pub fn run(mut self) -> Result<Tally, ServiceError> {
+        let mut buffers = RecvBuffers::new();
+        self.tick();
+        let mut next_tick = self.clock.monotonic().now() + TICK;
+        loop {
+            let ready = wait(
+                &self.ports,
+                &self.stop,
+                Some(next_tick),
+                self.clock.monotonic(),
+            )?;
+            if ready.stopped {
+                return Ok(self.master.tally());
+            }
+            for index in ready.ports {
+                self.receive(index, &mut buffers)?;
+            }
+            let now = self.clock.monotonic().now();
+            if now >= next_tick {
+                self.tick();
+                next_tick = now + TICK;
+            }
+        }
+    }
+
+    /// Serves on a thread of its own.
+    pub fn spawn(self) -> Result<JoinHandle<Result<Tally, ServiceError>>, ServiceError> {
+        let builder = thread::Builder::new().name("master".to_owned());
+        builder.spawn(|| self.run()).map_err(ServiceError::Thread)
+    }
+
+    fn receive(&mut self, index: usize, buffers: &mut RecvBuffers) -> Result<(), ServiceError> {
+        for _ in 0..BATCHES_PER_ROUND {
+            let now = self.clock.now();
+            let mut replies = Vec::new();
+            let (master, port) = (&mut self.master, &mut self.ports[index]);
+            let accept = |datagram: Datagram<'_>| {
+                master.handle(now, datagram.from, datagram.payload);
+                while let Some(output) = master.poll_output() {
+                    replies.push((datagram.to_ip, output));
+                }
+            };
+            let count = port.recv_batch(buffers, self.clock.monotonic(), accept)?;
+            for (from_ip, output) in replies {
+                self.carry_out(index, from_ip, output);
+            }
+            if count == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, port: usize, from_ip: Option<IpAddr>, output: Output) {
+        match output {
+            Output::Send { to, payload } => {
+                let sent = self.ports[port].send(to, &payload, from_ip);
+                let is_sent = matches!(sent, Ok(nearside_net::SendOutcome::Sent));
+                self.unsent += u64::from(!is_sent);
+            }
+            Output::Event(event) => {
+                (self.log)(&event);
+                match event {
+                    Event::Put { server, .. } => self.keeper.keep(Change::Put(Box::new(server))),
+                    Event::Removed(addr) => self.keeper.keep(Change::Remove(addr)),
+                    Event::Refused { .. } | Event::Reminded { .. } => {}
+                }
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        let commands: Vec<Command> = self.commands.try_iter().collect();
+        for command in commands {
+            match command {
+                Command::SetBans(bans) => self.master.set_bans(bans),
+                Command::ChangeSecret(secret) => self.master.change_secret(secret),
+                Command::RefreshOrigins => {
+                    self.master.refresh_origins();
+                }
+            }
+        }
+        self.master.poll(self.clock.now());
+        while let Some(output) = self.master.poll_output() {
+            let port = match &output {
+                Output::Send { to, .. } => self.port_towards(*to),
+                Output::Event(_) => Some(0),
+            };
+            if let Some(port) = port {
+                self.carry_out(port, None, output);
+            }
+        }
+        self.publish();
+    }
+
+    /// The first socket of the address's family: servers expect to hear from the address they send
+    /// heartbeats to.
+    fn port_towards(&self, to: SocketAddr) -> Option<usize> {
+        let same_family = |port: &UdpPort| port.local_addr().is_ipv4() == to.is_ipv4();
+        self.ports.iter().position(same_family)
+    }
+
+    fn publish(&mut self) {
+        let shelf = self.master.shelf();
+        let snapshot = Arc::new(Snapshot {
+            tally: self.master.tally(),
+            servers: shelf.len(),
+            version: shelf.version(),
+            unsent: self.unsent,
+            at: self.clock.now(),
+        });
+        *self
+            .snapshot
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = snapshot;
+    }
+}
+
+fn open(addresses: &[SocketAddr], clock: &WallClock) -> Result<Vec<UdpPort>, NetError> {
+    let config = |addr: &SocketAddr| PortConfig {
+        icmp_errors: IcmpErrors::Ignore,
+        ..PortConfig::at(*addr)
+    };
+    addresses
+        .iter()
+        .map(|addr| UdpPort::bind(config(addr), clock.monotonic()))
+        .collect()
+}

@@ -1,0 +1,184 @@
+//! `nearside master` with real game servers and foreign clients.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use common::foreign::program;
+use common::openarena::{OpenArena, free_port};
+use common::process::Running;
+use common::{Folder, LONG, process};
+
+/// A master on loopback.
+struct Master {
+    addr: String,
+    running: Running,
+    lines: Receiver<String>,
+}
+
+impl Master {
+    fn start(more: &[&str]) -> Self {
+        let addr = format!("127.0.0.1:{}", free_port());
+        let mut arguments = vec!["master", "--listen", &addr, "--lan"];
+        arguments.extend(more);
+        let mut running = process::nearside(&arguments).start();
+        let stderr = running.child.stderr.take().expect("taken once");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _gone = sender.send(line);
+            }
+        });
+        let master = Self {
+            addr,
+            running,
+            lines,
+        };
+        master.wait_for("listening on");
+        master
+    }
+
+    /// The next line of its log with these words.
+    fn wait_for(&self, words: &str) -> String {
+        let deadline = Instant::now() + LONG;
+        let mut seen = String::new();
+        while let Ok(line) = self.lines.recv_timeout(deadline - Instant::now()) {
+            if line.contains(words) {
+                return line;
+            }
+            seen += &format!("{line}\n");
+        }
+        panic!("no `{words}` in its log:\n{seen}");
+    }
+}
+
+/// Addresses that `nearside browse` shows.
+fn browsed(master: &str) -> Vec<String> {
+    let arguments = [
+        "browse",
+        "--master",
+        master,
+        "--game",
+        "openarena",
+        "--lan",
+        "--format",
+        "ndjson",
+        "--quiet",
+    ];
+    let finished = common::nearside(&arguments);
+    let (rows, _) = common::ndjson(&finished.stdout);
+    rows.iter().map(|row| row.addr.to_string()).collect()
+}
+
+#[test]
+fn a_real_openarena_server_registers_itself_and_everybody_finds_it() {
+    let test = "a_real_openarena_server_registers_itself_and_everybody_finds_it";
+    let master = Master::start(&["--legacy", "20000", "--store", "none"]);
+    let settings = [("dedicated", "2"), ("sv_master1", master.addr.as_str())];
+    let Some(server) = OpenArena::start(test, &settings) else {
+        return;
+    };
+    let line = master.wait_for("registered");
+    assert!(line.contains(&format!("addr={}", server.addr)), "{line}");
+    assert!(
+        line.contains("map=\"oa_dm1\" name=\"Nearside test\""),
+        "{line}"
+    );
+    assert_eq!(browsed(&master.addr), [server.addr.as_str()]);
+    if let Some(mut quakestat) = program(test, "quakestat", "quakestat") {
+        quakestat.0.args(["-raw", ",", "-openarenam", &master.addr]);
+        let finished = quakestat.finish(b"", LONG).expect_code(0);
+        let of_server = |line: &&str| line.contains(&server.addr);
+        let found = finished.stdout.lines().find(of_server);
+        assert!(
+            found.is_some_and(|line| line.contains("oa_dm1")),
+            "{finished}"
+        );
+    }
+}
+
+#[test]
+fn without_a_budget_old_clients_get_nothing_and_ours_get_the_list() {
+    let test = "without_a_budget_old_clients_get_nothing_and_ours_get_the_list";
+    let master = Master::start(&["--store", "none"]);
+    let settings = [("dedicated", "2"), ("sv_master1", master.addr.as_str())];
+    let Some(server) = OpenArena::start(test, &settings) else {
+        return;
+    };
+    master.wait_for("registered");
+    assert_eq!(browsed(&master.addr), [server.addr.as_str()]);
+    if let Some(mut quakestat) = program(test, "quakestat", "quakestat") {
+        quakestat.0.args(["-raw", ",", "-openarenam", &master.addr]);
+        let finished = quakestat.finish(b"", LONG);
+        assert!(!finished.stdout.contains(&server.addr), "{finished}");
+    }
+}
+
+#[test]
+fn a_killed_master_knows_its_servers_again_and_interrupting_one_is_clean() {
+    let test = "a_killed_master_knows_its_servers_again_and_interrupting_one_is_clean";
+    let folder = Folder::new();
+    let store = folder.join("master.redb");
+    let mut master = Master::start(&["--store", &store]);
+    let settings = [("dedicated", "2"), ("sv_master1", master.addr.as_str())];
+    let Some(server) = OpenArena::start(test, &settings) else {
+        return;
+    };
+    master.wait_for("registered");
+    // Groups are written half a second apart.
+    std::thread::sleep(Duration::from_secs(2));
+    master.running.child.kill().unwrap();
+    master.running.child.wait().unwrap();
+    let again = Master::start(&["--store", &store]);
+    assert_eq!(browsed(&again.addr), [server.addr.as_str()]);
+    again.running.interrupt();
+    let finished = again.running.finish(LONG).expect_code(130);
+    assert_eq!(finished.stdout, "");
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_a_next_step() {
+    let folder = Folder::new();
+    let file = folder.write("master.toml", "[registry]\ntimeout_s = 3\n");
+    common::is_refused(&["master", "--config", &file], &["timeout_s is 3"]);
+    let file = folder.write("typo.toml", "[registry]\ntimeout = 900\n");
+    common::is_refused(&["master", "--config", &file], &["typo.toml", "timeout"]);
+    let file = folder.write(
+        "ban.toml",
+        "[[ban]]\ntarget = \"everybody\"\nreason = \"\"\n",
+    );
+    common::is_refused(
+        &["master", "--config", &file],
+        &["ban.toml", "everybody", "AS64496"],
+    );
+}
+
+#[test]
+fn the_printed_configuration_works() {
+    let folder = Folder::new();
+    let printed = common::nearside(&["master", "config"])
+        .expect_code(0)
+        .stdout;
+    let file = folder.write("master.toml", printed);
+    let addr = format!("127.0.0.1:{}", free_port());
+    let arguments = [
+        "master",
+        "--config",
+        &file,
+        "--listen",
+        &addr,
+        "--store",
+        "none",
+        "--seconds",
+        "0.5",
+    ];
+    let finished = common::nearside(&arguments).expect_code(0);
+    assert!(
+        finished.stderr.contains("0 servers; 0 registrations"),
+        "{finished}"
+    );
+}
