@@ -102,7 +102,7 @@ impl Score {
             probes_to_90: share(90),
             probes_to_99: share(99),
             probes_to_10_best: probes_to_best(record, scene),
-            seconds: summary.seconds,
+            seconds: seconds(record),
             stopped: summary.stopped.expect("a run on record has ended"),
             datagrams: summary.probes_sent,
             bytes_sent: summary.bytes_sent,
@@ -125,6 +125,14 @@ impl Score {
 /// So many percent of a count, rounded up, without the accidents of fractions.
 fn percent_of(percent: usize, count: usize) -> usize {
     (percent * count).div_ceil(100)
+}
+
+/// Until the last server was settled; the engine itself notices the end at its next turn to send.
+fn seconds(record: &RunRecord) -> f64 {
+    let settled = record.probes.iter().map(|probe| probe.settled).max();
+    settled.map_or(record.summary.seconds, |last| {
+        last.since_epoch().as_secs_f64()
+    })
 }
 
 /// Ties with the tenth count as well: any ten servers as near as that are "the ten best".

@@ -66,6 +66,29 @@ proptest! {
 }
 
 #[test]
+fn a_run_lasts_until_its_last_answer_however_slow_the_pace() {
+    let mut population = small_world(1, 0);
+    population.servers.retain(|server| server.rtt[0].is_some());
+    let conditions = Conditions {
+        pace: "0.1".parse().unwrap(),
+        ..Conditions::published(Game::Css)
+    };
+    let listed = population.listed();
+    let scene = Scene {
+        population: &population,
+        listed: &listed,
+        client: 0,
+        conditions: &conditions,
+    };
+    let score = Score::of_run(&scene, &Method::CONVENTIONAL, 0);
+    assert!(
+        score.seconds > 0.0 && score.seconds < 2.0,
+        "{}",
+        score.seconds
+    );
+}
+
+#[test]
 fn the_oracle_probes_what_is_playable_nearest_first_and_nothing_else() {
     let population = small_world(500, 3);
     let conditions = Conditions::published(Game::Css);

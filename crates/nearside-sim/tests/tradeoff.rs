@@ -107,7 +107,7 @@ fn at_equal_recall_nobody_beats_the_oracle_and_all_beat_list_order() {
 }
 
 #[test]
-fn every_claim_has_a_verdict_and_two_seeds_prove_no_difference() {
+fn small_worlds_and_two_seeds_give_every_claim_its_numbers_and_decide_none() {
     let claims = table(part("claims"), "claims");
     assert!(claims.rows().len() >= 12);
     for row in claims.rows() {
@@ -120,18 +120,11 @@ fn every_claim_has_a_verdict_and_two_seeds_prove_no_difference() {
         else {
             panic!("four texts expected in {row:?}")
         };
-        let known = ["holds", "holds in part", "does not hold", "undecided"];
-        assert!(known.contains(&verdict.as_str()), "{claim}: {verdict}");
+        assert_eq!(verdict, "undecided", "{claim}");
         assert!(
             because.contains(|c: char| c.is_ascii_digit()),
             "{claim}: {because}"
         );
-        if claim.contains("order servers better") {
-            assert_eq!(verdict, "undecided", "{because}");
-        }
-        if claim.contains("Never more traffic") {
-            assert_eq!(verdict, "holds", "{because}");
-        }
     }
 }
 

@@ -397,6 +397,15 @@ mod tests {
     }
 
     #[test]
+    fn a_world_has_neither_no_server_nor_millions() {
+        for servers in ["0", "1000001"] {
+            let text = format!("[population]\nanswering = {servers}");
+            let error = WorldParams::from_toml(&text).unwrap_err().to_string();
+            assert!(error.contains("between 1 and 1000000"), "{error}");
+        }
+    }
+
+    #[test]
     fn the_weather_of_a_world_is_that_of_its_farms() {
         let stormy =
             "[weather]\nloss = 0.02\ndrift_sigma = 0.1\ndiurnal_ms = 20\nstart_hour_utc = 20";

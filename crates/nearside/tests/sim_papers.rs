@@ -56,6 +56,23 @@ fn a_figure_is_written_as_svg_csv_and_json() {
 }
 
 #[test]
+fn several_reports_are_one_array() {
+    let arguments = [
+        "sim",
+        "armitage-country",
+        "all",
+        "--quick",
+        "--seeds",
+        "0",
+        "--format",
+        "json",
+    ];
+    let printed = nearside(&arguments).expect_code(0).stdout;
+    let reports: Vec<serde_json::Value> = serde_json::from_str(&printed).unwrap();
+    assert_eq!(reports.len(), 10, "table 1, figures 2 to 9, table 2");
+}
+
+#[test]
 fn json_on_standard_output_is_the_file() {
     let folder = Folder::new();
     let out = folder.join("out");

@@ -8,7 +8,7 @@ mod study;
 
 use std::fmt;
 
-use nearside_report::{Part, Report};
+use nearside_report::{Evidence, Part, Report};
 
 use crate::batch::Progress;
 
@@ -77,13 +77,34 @@ pub fn conduct(
 
 fn report(experiment: &dyn Experiment, study: &Study, progress: &dyn Progress) -> Report {
     let (name, setup) = (experiment.name(), study.setup());
+    let mut parts = experiment.watched_parts(study, progress);
+    if setup.size == Size::Quick {
+        parts.iter_mut().for_each(unfit);
+    }
     Report {
-        parts: experiment.watched_parts(study, progress),
+        parts,
         ..Report::new(
             format!("{}-{}", name.paper, name.item),
             experiment.title(),
             setup.command(&name.to_string()),
             setup.seeds_in_words(),
         )
+    }
+}
+
+/// The world was fitted at its full size: what a small one shows was fitted to nothing.
+fn unfit(part: &mut Part) {
+    let unfit = |evidence: &mut Option<Evidence>| {
+        if *evidence == Some(Evidence::Fitted) {
+            *evidence = Some(Evidence::NotFitted);
+        }
+    };
+    match part {
+        Part::Text(_) => {}
+        Part::Table(table) => {
+            let columns = table.columns.iter_mut();
+            columns.for_each(|column| unfit(&mut column.evidence));
+        }
+        Part::Figure(figure) => unfit(&mut figure.evidence),
     }
 }

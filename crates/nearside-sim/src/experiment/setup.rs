@@ -28,6 +28,12 @@ impl Setup {
         }
     }
 
+    /// Whether runs of this kind can decide anything: worlds of full size, and as many seeds as a
+    /// sign test needs.
+    pub fn is_evidence(&self) -> bool {
+        self.size == Size::Full && self.seeds.as_slice().len() >= 6
+    }
+
     /// The command line that makes an experiment again.
     pub fn command(&self, words: &str) -> String {
         let quick = match self.size {
@@ -78,5 +84,14 @@ mod tests {
         assert!(quick.command("x y").ends_with("--seeds 0,3 --quick"));
         assert!(quick.seeds_in_words().contains("no evidence"));
         assert_eq!(setup("0,1000", Size::Full).seeds_in_words(), "0,1000");
+        assert!(full.is_evidence());
+        assert!(
+            !setup("0-4", Size::Full).is_evidence(),
+            "five seeds decide nothing"
+        );
+        assert!(
+            !setup("0-15", Size::Quick).is_evidence(),
+            "nor do small worlds"
+        );
     }
 }

@@ -9,6 +9,9 @@ use super::{ParamsError, WorldParams};
 use crate::place::Position;
 use crate::{cables, cities};
 
+/// Servers in one world; more would take minutes and gigabytes before anybody notices.
+const MOST_SERVERS: usize = 1_000_000;
+
 impl WorldParams {
     /// Everything that types cannot say: ranges, known names, a connected map.
     pub(super) fn check(&self) -> Result<(), ParamsError> {
@@ -20,18 +23,26 @@ impl WorldParams {
 
     fn check_numbers(&self) -> Result<(), ParamsError> {
         for (key, value) in self.positive() {
-            let holds = value.is_finite() && value > 0.0;
-            ensure(key, holds, "must be a number above 0")?;
+            let holds = value > 0.0 && value < 1e9;
+            ensure(key, holds, "must be a number above 0 and below 1000000000")?;
         }
         for (key, value) in self.not_negative() {
             ensure(
                 key,
                 (0.0..1e9).contains(&value),
-                "must be a number from 0 up",
+                "must be a number from 0 up, below 1000000000",
             )?;
         }
         for (key, value) in self.counts() {
             ensure(key, value > 0, "must be at least 1")?;
+        }
+        let answering = [
+            ("population.answering", self.population.answering),
+            ("enemy_territory.answering", self.enemy_territory.answering),
+        ];
+        for (key, value) in answering {
+            let holds = (1..=MOST_SERVERS).contains(&value);
+            ensure(key, holds, "must lie between 1 and 1000000")?;
         }
         check_silent("population", self.population.silent_fraction)?;
         for (name, edition) in &self.editions {

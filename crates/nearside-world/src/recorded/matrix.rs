@@ -89,8 +89,9 @@ pub fn read_matrix(
         None => read_csv(label, source),
         Some(binary) => {
             let mut slices = MatrixSlices::of(label, source, binary)?;
-            let bytes = slices.next_bytes()?;
-            bytes.map_or_else(|| Err(slices.short(0)), |bytes| Ok(binary.decode(&bytes)))
+            let bytes = slices.next_bytes()?.ok_or_else(|| slices.short(0))?;
+            slices.skip_the_rest()?;
+            Ok(binary.decode(&bytes))
         }
     }
 }
@@ -157,6 +158,21 @@ impl<R: Read> MatrixSlices<R> {
                 Ok(Some(bytes))
             }
             Ok(found) => Err(self.short(found as u64)),
+        }
+    }
+
+    /// Reads on to the end, which must be the end of a slice: otherwise the layout is another's, and
+    /// what was read is nonsense.
+    fn skip_the_rest(&mut self) -> Result<(), RecordedError> {
+        let size = self.binary.slice_bytes();
+        loop {
+            let skipped = io::copy(&mut self.source.by_ref().take(size), &mut io::sink());
+            match skipped {
+                Ok(0) => return Ok(()),
+                Ok(bytes) if bytes == size => self.slice += 1,
+                Ok(bytes) => return Err(self.short(bytes)),
+                Err(source) => return Err(self.failed(source)),
+            }
         }
     }
 
@@ -323,6 +339,17 @@ mod tests {
             [matrix.rtt(0, 1), matrix.rtt(1, 0), matrix.rtt(0, 0)],
             [ms(10), None, ms(0)]
         );
+    }
+
+    #[test]
+    fn a_file_that_does_not_end_with_a_slice_has_another_layout() {
+        let bytes = [7; 3 * 4 * 5 + 1];
+        let error = read_matrix("m", &bytes[..], layout("upper-u32-us:3")).unwrap_err();
+        assert!(
+            error.to_string().contains("is the layout right?"),
+            "{error}"
+        );
+        assert!(read_matrix("m", &bytes[..60], layout("upper-u32-us:3")).is_ok());
     }
 
     #[test]

@@ -94,11 +94,15 @@ fn best_found(better: Option<f64>) -> String {
 
 /// Who has nearly everything around the corner saves no probes, and should know.
 fn near_everything(summary: &Summary) -> Option<String> {
-    let share = summary.playable as f64 / summary.answered.max(1) as f64;
+    // Near servers are asked first: what answered so far says nothing of the rest.
+    let alive = summary.answered as f64 / summary.probed.max(1) as f64;
+    let answering = (alive * summary.listed as f64).max(1.0);
+    let playable = summary.playable as f64 + summary.expected_missed.unwrap_or(0.0);
+    let share = (playable / answering).min(1.0);
     let is_near = share >= 0.8 && summary.answered >= 100;
     (is_near && summary.verdict != Some(Verdict::BestFound)).then(|| {
         format!(
-            "Nearly everything is near you ({:.0} % of what answered is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.",
+            "Nearly everything is near you ({:.0} % of what answers is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.",
             100.0 * share
         )
     })
@@ -261,9 +265,10 @@ Your address was shown to all of 2 servers.";
     fn who_has_everything_nearby_is_told_so() {
         let near = Summary {
             playable: 4_000,
+            expected_missed: Some(20_000.0),
             ..summary()
         };
-        let line = "Nearly everything is near you (93 % of what answered is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.";
+        let line = "Nearly everything is near you (92 % of what answers is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.";
         assert!(sentences(&near, STOP, ALL).contains(&line.to_owned()));
         let best = Summary {
             verdict: Some(Verdict::BestFound),
@@ -271,6 +276,17 @@ Your address was shown to all of 2 servers.";
         };
         assert!(!sentences(&best, STOP, ALL).contains(&line.to_owned()));
         assert!(!sentences(&summary(), STOP, ALL).contains(&line.to_owned()));
+    }
+
+    #[test]
+    fn a_run_that_was_cut_short_among_near_servers_says_nothing_of_the_rest() {
+        let cut_short = Summary {
+            playable: 4_310,
+            stopped: Some(StopReason::Limit),
+            ..summary()
+        };
+        let said = sentences(&cut_short, STOP, ALL).concat();
+        assert!(!said.contains("Nearly everything"), "{said}");
     }
 
     #[test]

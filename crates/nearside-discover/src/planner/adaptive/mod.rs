@@ -185,7 +185,10 @@ impl AdaptivePlanner {
                 self.choose();
                 self.decisions += 1;
                 if self.queue.is_empty() {
-                    self.stop_if_idle(Verdict::NotWorthIt);
+                    self.stop_if_idle(match self.config.objective {
+                        Objective::Best => Verdict::BestFound,
+                        Objective::Thorough | Objective::Fast => Verdict::NotWorthIt,
+                    });
                 }
             }
         }

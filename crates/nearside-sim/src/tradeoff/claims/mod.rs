@@ -43,6 +43,7 @@ impl Experiment for Claims {
     }
 
     fn parts(&self, study: &Study) -> Vec<Part> {
+        let can_tell = study.setup().is_evidence();
         let claims = claims(study);
         let mut table = Table::new("claims", "Claims and what the worlds say to them, CS:S")
             .column(Column::new("claim"))
@@ -53,7 +54,10 @@ impl Experiment for Claims {
             table.push([
                 claim.claim.into(),
                 claim.paper.into(),
-                claim.verdict.words().into(),
+                match can_tell {
+                    true => claim.verdict.words().into(),
+                    false => Verdict::Open.words().into(),
+                },
                 claim.because.as_str().into(),
             ]);
         }
@@ -65,7 +69,8 @@ fn introduction() -> String {
     format!(
         "Verdicts are computed from the runs of this page. One method is called better than another \
          only where the signs of the differences on the same seeds would come by chance in less than \
-         one case of twenty (sign test; it takes six seeds at least), and undecided otherwise. Costs \
+         one case of twenty (sign test; it takes six seeds at least), and undecided otherwise; small worlds and fewer seeds decide \
+         nothing at all. Costs \
          are compared at {EQUAL_RECALL} % recall. A claim about several places holds in part where \
          it is shown for some of them. Probes are in percent of the list."
     )

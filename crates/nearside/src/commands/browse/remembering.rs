@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use nearside_discover::planner::PlannerKind;
+use nearside_discover::planner::{PlannerKind, StopReason};
 use nearside_discover::prober::Prober;
 use nearside_discover::snapshot::Snapshot;
 
@@ -17,6 +17,9 @@ pub(super) struct Remembering {
     /// What the last run left behind.
     pub(super) last: Option<LastRun>,
 }
+
+/// Answers that make a run worth remembering even if it was cut short.
+const WORTH_KEEPING: usize = 50;
 
 impl Remembering {
     /// The lab is another Internet with every seed: it is remembered only where the user says.
@@ -34,11 +37,16 @@ impl Remembering {
         Self { cache, game, last }
     }
 
-    /// Keeps what was learned; returns what to say if that fails. A run without answers is no
-    /// reason to forget the last one.
+    /// Keeps what was learned; returns what to say if that fails. A run without answers, or one that
+    /// was cut short after a few, is no reason to forget the last one.
     pub(super) fn keep(&self, prober: &Prober, snapshot: &Snapshot) -> Option<String> {
         let cache = self.cache.as_ref()?;
-        if snapshot.summary.answered == 0 {
+        let summary = &snapshot.summary;
+        let own_end = matches!(
+            summary.stopped,
+            Some(StopReason::AutoStop | StopReason::Exhausted | StopReason::Expected)
+        );
+        if summary.answered == 0 || (!own_end && summary.answered < WORTH_KEEPING) {
             return None;
         }
         let last = LastRun::new(SystemTime::now(), &snapshot.servers, prober.memory());

@@ -181,8 +181,9 @@ Every planner meets the same servers, luck and labels. docs/sim.md says what the
 
 Exit codes: 0 done; 2 bad usage or bad file, with the line.")]
 pub struct CompareArgs {
-    /// Who competes: conventional, steam, as, country, country-only, oracle; several with commas
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "conventional,as,country,oracle", long_help = planner_help())]
+    /// Who competes: conventional, steam, as, country, country-only, adaptive, oracle; several with
+    /// commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "conventional,as,country,adaptive,oracle", long_help = planner_help())]
     pub planner: Vec<Method>,
     /// A population file (CSV, also .gz): addr,port,asn,country,rtt_ms:CLIENT…
     #[arg(long, value_name = "FILE", conflicts_with_all = ["world", "servers"])]

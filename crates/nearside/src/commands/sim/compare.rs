@@ -40,13 +40,24 @@ fn comparison(args: &CompareArgs) -> Result<Comparison> {
         }
     };
     Ok(Comparison {
-        clients,
-        methods: args.planner.clone(),
+        clients: each_once(clients),
+        methods: each_once(args.planner.clone()),
         seeds: args.seeds.clone(),
         conditions: conditions(args, &world)?,
         wrong_labels: share("wrong-labels", args.wrong_labels)?,
         world,
     })
+}
+
+/// Who is named twice competes once.
+fn each_once<T: PartialEq>(named: Vec<T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for name in named {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
 }
 
 fn game(args: &CompareArgs) -> Game {

@@ -85,15 +85,21 @@ fn setup(how: &HowArgs, usual: impl Fn(Size) -> Seeds) -> Setup {
     }
 }
 
+/// One report as JSON is one object; several are one array.
 fn print(reports: &[Report], format: &str) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    for (place, report) in reports.iter().enumerate() {
-        match format {
-            "json" => out.write_all(json::render(report).as_bytes())?,
-            _ => {
-                let gap = if place > 0 { "\n\n" } else { "" };
-                write!(out, "{gap}{}", text::render(report, WIDTH))?;
-            }
+    match (format, reports) {
+        ("json", [report]) => out.write_all(json::render(report).as_bytes())?,
+        ("json", reports) => {
+            let documents: Vec<String> = reports.iter().map(json::render).collect();
+            writeln!(out, "[{}]", documents.join(","))?;
+        }
+        _ => {
+            let texts: Vec<String> = reports
+                .iter()
+                .map(|report| text::render(report, WIDTH))
+                .collect();
+            write!(out, "{}", texts.join("\n\n"))?;
         }
     }
     out.flush()
