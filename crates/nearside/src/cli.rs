@@ -444,7 +444,7 @@ pub struct BenchPlaceArgs {
     #[arg(long)]
     pub quick: bool,
     /// Threads to use [default: one for each core]; the answers to the same steps are the same
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// One JSON document instead of tables
     #[arg(long)]
@@ -537,6 +537,15 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|&number| number > 0)
         .ok_or_else(|| "write a whole number from 1".to_owned())
+}
+
+/// Threads beyond this help nobody and take seconds to start.
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    let number = at_least_one(text)?;
+    match number <= 256 {
+        true => Ok(number),
+        false => Err("write a whole number from 1 to 256".to_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,14 @@ pub(super) struct Effort {
     pool: Pool,
 }
 
+/// Who counts steps wants the same answer on every machine, so the clock has no say.
+fn usual_limit(args: &EffortArgs) -> Duration {
+    match args.steps {
+        Some(_) => Duration::from_secs(24 * 60 * 60),
+        None => Duration::from_secs(10),
+    }
+}
+
 /// Rayon's threads as the engine's workers.
 pub(super) struct Pool(ThreadPool);
 
@@ -44,7 +52,9 @@ impl Effort {
     pub(super) fn new(args: &EffortArgs, stop: Stop) -> Result<Self> {
         Ok(Self {
             started: Instant::now(),
-            limit: Duration::from_secs_f64(args.time),
+            limit: args
+                .time
+                .map_or_else(|| usual_limit(args), Duration::from_secs_f64),
             steps: args.steps,
             seed: args.seed,
             stop,

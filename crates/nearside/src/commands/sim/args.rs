@@ -141,7 +141,7 @@ pub struct HowArgs {
     #[arg(long)]
     pub quick: bool,
     /// Threads to use [default: one for each core]; the results are the same
-    #[arg(long, value_name = "N", value_parser = crate::cli::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = crate::cli::threads)]
     pub threads: Option<usize>,
 }
 
@@ -238,7 +238,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FORM", default_value_t = Format::Table)]
     pub format: Format,
     /// Threads to use [default: one for each core]; the results are the same
-    #[arg(long, value_name = "N", value_parser = crate::cli::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = crate::cli::threads)]
     pub threads: Option<usize>,
 }
 

@@ -59,9 +59,9 @@ pub struct InputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Effort")]
 pub struct EffortArgs {
-    /// Seconds to spend; what was found until then counts
-    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
-    pub time: f64,
+    /// Seconds to spend; what was found until then counts [default: 10, no limit with --steps]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time: Option<f64>,
     /// Steps to spend; unlike time they give the same answer on every machine
     #[arg(long, value_name = "N")]
     pub steps: Option<u64>,
@@ -69,7 +69,7 @@ pub struct EffortArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Threads to use [default: one for each core]; the answer is the same
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = crate::cli::threads)]
     pub threads: Option<usize>,
 }
 
