@@ -132,6 +132,11 @@ impl Table {
         &self.caption
     }
 
+    /// The columns, to change what they are headed by or proven with.
+    pub fn columns_mut(&mut self) -> &mut [Column] {
+        &mut self.columns
+    }
+
     /// From left to right.
     pub fn columns(&self) -> &[Column] {
         &self.columns

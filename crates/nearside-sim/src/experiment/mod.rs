@@ -102,7 +102,7 @@ fn unfit(part: &mut Part) {
     match part {
         Part::Text(_) => {}
         Part::Table(table) => {
-            let columns = table.columns.iter_mut();
+            let columns = table.columns_mut().iter_mut();
             columns.for_each(|column| unfit(&mut column.evidence));
         }
         Part::Figure(figure) => unfit(&mut figure.evidence),
