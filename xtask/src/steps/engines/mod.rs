@@ -229,7 +229,7 @@ serde_derive v1.0.229 (proc-macro)
             dependency: "nearside-world".to_owned(),
         };
         assert_eq!(breaches("nearside-wire", tree, GUARDED), [upwards]);
-        let tree = "nearside-detour v0.1.0\nnearside-coords v0.1.0\n";
+        let tree = "nearside-detour v0.1.0\nnearside-placement v0.1.0\n";
         assert_eq!(breaches("nearside-detour", tree, GUARDED).len(), 1);
     }
 
