@@ -42,7 +42,7 @@ impl Counts {
         addr: ServerAddr,
         asn: Option<Asn>,
     ) -> Result<(), Refusal> {
-        if settings.is_uncapped(addr.ip()) {
+        if settings.is_uncapped(addr.ip(), asn) {
             return Ok(());
         }
         let count = |known: Option<&u32>| known.copied().unwrap_or(0);

@@ -192,10 +192,11 @@ impl Master {
     /// Takes a server from a store or from another front end, with the expiry it has there. Its
     /// own word later counts more.
     pub fn remember(&mut self, now: Moment, mut server: Server) {
-        if server.expires <= now || self.bans.reason(server.addr.ip(), None).is_some() {
+        server.origin = (self.origin_of)(server.addr.ip());
+        let banned = self.bans.reason(server.addr.ip(), server.origin.asn);
+        if server.expires <= now || banned.is_some() {
             return;
         }
-        server.origin = (self.origin_of)(server.addr.ip());
         server.expires = server.expires.min(now + self.settings.timeout());
         if server.standing == Standing::Remembered {
             self.check_at(now, server.addr);

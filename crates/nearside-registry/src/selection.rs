@@ -34,8 +34,6 @@ pub enum Selection {
         /// The filter without what only concerns the form of the answer.
         filter: Vec<u8>,
     },
-    /// All of a family.
-    All(Family),
 }
 
 impl Selection {
@@ -72,14 +70,12 @@ impl Selection {
         match self {
             Self::Quake3 { protocol, .. } => (Family::Quake3, Some(*protocol)),
             Self::Steam { .. } => (Family::Steam, None),
-            Self::All(family) => (*family, None),
         }
     }
 
     /// The test for single servers of the group.
     pub(crate) fn matcher(&self) -> Box<dyn Fn(&Server) -> bool + '_> {
         match self {
-            Self::All(_) => Box::new(|_| true),
             Self::Quake3 {
                 game,
                 empty,

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use nearside_types::Asn;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -23,7 +24,7 @@ pub struct Settings {
     pub servers_per_network: u32,
     /// Servers in one AS; no cap if missing.
     pub servers_per_as: Option<u32>,
-    /// Addresses and networks without caps: large hosters, shared addresses.
+    /// Addresses, networks and ASes without caps: large hosters, shared addresses.
     pub uncapped: Vec<BanTarget>,
     /// Bytes a second that clients which cannot repeat a cookie may get, for each /24 or /48. Zero
     /// turns them away: right on the open Internet, where anybody can ask in a victim's name.
@@ -86,10 +87,10 @@ impl Settings {
         Duration::from_secs(self.timeout_s as u64)
     }
 
-    pub(crate) fn is_uncapped(&self, ip: IpAddr) -> bool {
+    pub(crate) fn is_uncapped(&self, ip: IpAddr, asn: Option<Asn>) -> bool {
         self.uncapped.iter().any(|target| match target {
             BanTarget::Network(prefix) => prefix.contains(ip),
-            BanTarget::As(_) => false,
+            BanTarget::As(allowed) => asn == Some(*allowed),
         })
     }
 }

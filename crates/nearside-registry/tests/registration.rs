@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Net, answer, client, public, quake3_info, steam_info};
-use nearside_registry::{Ban, Bans, Event, Refusal, Settings, Standing};
+use nearside_registry::{Ban, BanTarget, Bans, Event, Refusal, Settings, Standing};
 use nearside_types::ServerAddr;
 use nearside_wire::quake3::{InfoString, master::ListRequest};
 
@@ -97,7 +97,7 @@ fn caps_hold_for_address_network_and_as_and_not_for_the_allowed() {
         servers_per_address: 2,
         servers_per_network: 3,
         servers_per_as: Some(4),
-        uncapped: vec!["20.0.0.0/8".parse().unwrap()],
+        uncapped: vec!["20.0.0.0/8".parse().unwrap(), "AS7680".parse().unwrap()],
         ..Settings::default()
     };
     let mut net = Net::new(settings);
@@ -112,6 +112,9 @@ fn caps_hold_for_address_network_and_as_and_not_for_the_allowed() {
         "20.0.0.1:1",
         "20.0.0.1:2",
         "20.0.0.1:3",
+        "30.0.0.1:1",
+        "30.0.0.1:2",
+        "30.0.0.1:3",
     ] {
         net.register(server.parse().unwrap(), quake3_info());
     }
@@ -119,7 +122,7 @@ fn caps_hold_for_address_network_and_as_and_not_for_the_allowed() {
     assert_eq!(refused("11.0.0.1:3"), Some(Refusal::AddressFull(2)));
     assert_eq!(refused("11.0.0.3:1"), Some(Refusal::NetworkFull(3)));
     assert_eq!(refused("11.0.2.1:1"), Some(Refusal::AsFull(4)));
-    assert_eq!(net.master.shelf().len(), 7);
+    assert_eq!(net.master.shelf().len(), 10);
     net.pass(901);
     net.register("11.0.0.1:3".parse().unwrap(), quake3_info());
     assert_eq!(
@@ -191,6 +194,17 @@ fn what_is_remembered_from_before_is_listed_marked_and_asked() {
     let mut server = before.master.shelf().get(addr(1)).unwrap().clone();
     server.standing = Standing::Remembered;
     let mut net = Net::new(Settings::default());
+    let ban = Ban {
+        target: BanTarget::As(server.origin.asn.unwrap()),
+        reason: "spam".to_owned(),
+    };
+    let mut strict = Net::new(Settings::default());
+    strict.master.set_bans(Bans::new([ban]));
+    strict.master.remember(strict.now, server.clone());
+    assert!(
+        strict.master.shelf().is_empty(),
+        "its AS was banned meanwhile"
+    );
     net.master.remember(net.now, server);
     assert_eq!(net.list(client(), ListRequest::new(None, 71)).len(), 1);
     net.pass(1);

@@ -101,7 +101,7 @@ servers_per_address = {}
 servers_per_network = {}
 # Servers in one AS; without this line there is no cap.
 # servers_per_as = 5000
-# Addresses and networks without caps.
+# Addresses, networks and ASes without caps.
 uncapped = []
 # Bytes a second for old clients that cannot repeat a cookie, for each /24 or /48. Above 0 anybody
 # can have so many bytes sent to a victim: keep it at 0 on the open Internet.
@@ -119,7 +119,7 @@ tables = []
 folders = true
 embedded = true
 
-# Bans, each with a reason that the server's operator is told. Read again when this file changes.
+# Bans, each with a reason that the server's operator is told. They hold from the next start.
 # [[ban]]
 # target = \"192.0.2.0/24\"
 # reason = \"fake players\"
