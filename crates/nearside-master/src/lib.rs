@@ -4,11 +4,15 @@
 //! Two threads: one owns the engine and the sockets and never waits for a disk; the other writes
 //! what changed, in groups at most a second apart.
 
+mod command;
 mod keeper;
+mod listing;
 mod service;
 pub mod store;
 mod wall;
 
+pub use command::{Command, Reply};
 pub use keeper::{Change, Keeper, KeeperStats};
-pub use service::{Command, Service, ServiceConfig, ServiceError, ServiceHandle, Snapshot};
+pub use listing::{Listing, Row};
+pub use service::{Service, ServiceConfig, ServiceError, ServiceHandle, Snapshot};
 pub use wall::WallClock;

@@ -1,6 +1,7 @@
 //! The loop that owns the engine: datagrams in, datagrams out, a tick each second.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
@@ -11,7 +12,9 @@ use nearside_registry::{Bans, Event, Master, Output, Secret, Tally};
 use nearside_types::{Moment, Origin};
 use thiserror::Error;
 
+use crate::command::Command;
 use crate::keeper::{Change, Keeper};
+use crate::listing::{Listing, Shared};
 use crate::store::{Loaded, Store, StoreError};
 use crate::wall::WallClock;
 
@@ -45,17 +48,6 @@ pub enum ServiceError {
     Thread(std::io::Error),
 }
 
-/// What an operator tells a running master.
-#[derive(Debug)]
-pub enum Command {
-    /// Take these bans in place of those before.
-    SetBans(Bans),
-    /// Origins have changed.
-    RefreshOrigins,
-    /// Take a new key for cookies.
-    ChangeSecret(Secret),
-}
-
 /// How a master stands; made anew each second.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -69,17 +61,24 @@ pub struct Snapshot {
     pub unsent: u64,
     /// When it was made, since the Unix epoch.
     pub at: Moment,
+    /// When the master started.
+    pub started: Moment,
 }
 
 /// A master with its sockets open.
 pub struct Service {
     master: Master,
+    /// Where it listens, then the ports that questions to servers leave from.
     ports: Vec<UdpPort>,
+    /// How many of the ports it listens on.
+    listening: usize,
     keeper: Keeper,
     clock: WallClock,
     stop: Stop,
     commands: Receiver<Command>,
     snapshot: Arc<RwLock<Arc<Snapshot>>>,
+    listing: Arc<Shared>,
+    started: Moment,
     log: Box<dyn FnMut(&Event) + Send>,
     unsent: u64,
     handle: ServiceHandle,
@@ -90,13 +89,14 @@ pub struct Service {
 pub struct ServiceHandle {
     commands: Sender<Command>,
     snapshot: Arc<RwLock<Arc<Snapshot>>>,
+    listing: Arc<Shared>,
     stop: Stop,
     addresses: Vec<SocketAddr>,
     keeper: Arc<crate::keeper::KeeperStats>,
 }
 
 impl ServiceHandle {
-    /// Hands over a command; it takes effect within a second.
+    /// Hands over a command; it takes effect within a tenth of a second.
     pub fn tell(&self, command: Command) {
         // A master that has ended needs no commands.
         let _ended = self.commands.send(command);
@@ -106,6 +106,18 @@ impl ServiceHandle {
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&snapshot)
+    }
+
+    /// All servers as they last were, and a word that they are wanted anew.
+    pub fn listing(&self) -> Arc<Listing> {
+        self.listing.ask()
+    }
+
+    /// Whether a listing is as good as can be had: nothing has changed since, or it is not a second
+    /// old.
+    pub fn is_current(&self, listing: &Listing) -> bool {
+        let snapshot = self.snapshot();
+        listing.version == snapshot.version || snapshot.at.since(listing.at) < TICK
     }
 
     /// How keeping goes.
@@ -125,6 +137,10 @@ impl ServiceHandle {
 }
 
 const TICK: Duration = Duration::from_secs(1);
+/// A command waits at most this long.
+const TURN: Duration = Duration::from_millis(100);
+/// Origins looked up in one turn, some ten milliseconds of work.
+const ORIGINS_PER_TURN: usize = 50_000;
 /// Batches taken from one socket before the others have their turn.
 const BATCHES_PER_ROUND: usize = 8;
 
@@ -138,7 +154,9 @@ impl Service {
     ) -> Result<(Self, Loaded), ServiceError> {
         config.settings.check()?;
         let clock = WallClock::start();
-        let ports = open(&config.listen, &clock)?;
+        let mut ports = open(&config.listen, &clock)?;
+        let listening = ports.len();
+        ports.extend(open(&asking_addresses(&config.listen), &clock)?);
         let mut loaded = store.load()?;
         let mut master = Master::new(config.settings, config.secret, origin_of);
         master.set_bans(config.bans);
@@ -149,21 +167,26 @@ impl Service {
         let keeper = Keeper::start(store);
         let (sender, commands) = channel();
         let snapshot = Arc::new(RwLock::new(Arc::default()));
+        let listing = Arc::new(Shared::default());
         let handle = ServiceHandle {
             commands: sender,
             snapshot: Arc::clone(&snapshot),
+            listing: Arc::clone(&listing),
             stop: stop.clone(),
-            addresses: ports.iter().map(UdpPort::local_addr).collect(),
+            addresses: ports[..listening].iter().map(UdpPort::local_addr).collect(),
             keeper: keeper.stats(),
         };
         let service = Self {
             master,
             ports,
+            listening,
             keeper,
             clock,
             stop,
             commands,
             snapshot,
+            listing,
+            started: now,
             log: Box::new(|_| {}),
             unsent: 0,
             handle,
@@ -197,7 +220,7 @@ impl Service {
             let ready = wait(
                 &self.ports,
                 &self.stop,
-                Some(next_tick),
+                Some(next_tick.min(self.clock.monotonic().now() + TURN)),
                 self.clock.monotonic(),
             )?;
             if ready.stopped {
@@ -206,6 +229,7 @@ impl Service {
             for index in ready.ports {
                 self.receive(index, &mut buffers)?;
             }
+            self.obey();
             let now = self.clock.monotonic().now();
             if now >= next_tick {
                 self.tick();
@@ -225,8 +249,12 @@ impl Service {
             let now = self.clock.now();
             let mut replies = Vec::new();
             let (master, port) = (&mut self.master, &mut self.ports[index]);
+            let is_answer = index >= self.listening;
             let accept = |datagram: Datagram<'_>| {
-                master.handle(now, datagram.from, datagram.payload);
+                match is_answer {
+                    true => master.handle_answer(now, datagram.from, datagram.payload),
+                    false => master.handle(now, datagram.from, datagram.payload),
+                }
                 while let Some(output) = master.poll_output() {
                     replies.push((datagram.to_ip, output));
                 }
@@ -244,10 +272,12 @@ impl Service {
 
     fn carry_out(&mut self, port: usize, from_ip: Option<IpAddr>, output: Output) {
         match output {
-            Output::Send { to, payload } => {
-                let sent = self.ports[port].send(to, &payload, from_ip);
-                let is_sent = matches!(sent, Ok(nearside_net::SendOutcome::Sent));
-                self.unsent += u64::from(!is_sent);
+            Output::Send { to, payload } => self.send(port, to, &payload, from_ip),
+            Output::Ask { to, payload } => {
+                let ports = self.listening..self.ports.len();
+                if let Some(port) = self.port_towards(to, ports) {
+                    self.send(port, to, &payload, None);
+                }
             }
             Output::Event(event) => {
                 (self.log)(&event);
@@ -260,35 +290,49 @@ impl Service {
         }
     }
 
-    fn tick(&mut self) {
+    fn send(&mut self, port: usize, to: SocketAddr, payload: &[u8], from_ip: Option<IpAddr>) {
+        let sent = self.ports[port].send(to, payload, from_ip);
+        let is_sent = matches!(sent, Ok(nearside_net::SendOutcome::Sent));
+        self.unsent += u64::from(!is_sent);
+    }
+
+    /// Commands, and work that is done in small pieces between datagrams.
+    fn obey(&mut self) {
         let commands: Vec<Command> = self.commands.try_iter().collect();
         for command in commands {
-            match command {
-                Command::SetBans(bans) => self.master.set_bans(bans),
-                Command::ChangeSecret(secret) => self.master.change_secret(secret),
-                Command::RefreshOrigins => {
-                    self.master.refresh_origins();
-                }
-            }
+            command.carry_out(self.clock.now(), &mut self.master);
         }
+        if self.master.has_stale_origins() {
+            self.master.refresh_some_origins(ORIGINS_PER_TURN);
+        }
+        self.empty_outputs();
+        self.listing.refresh(&self.clock, &self.master);
+    }
+
+    fn tick(&mut self) {
         self.master.poll(self.clock.now());
+        self.empty_outputs();
+        self.publish();
+    }
+
+    /// Does what the engine wants without a datagram having come.
+    fn empty_outputs(&mut self) {
         while let Some(output) = self.master.poll_output() {
             let port = match &output {
-                Output::Send { to, .. } => self.port_towards(*to),
-                Output::Event(_) => Some(0),
+                Output::Send { to, .. } => self.port_towards(*to, 0..self.listening),
+                Output::Ask { .. } | Output::Event(_) => Some(0),
             };
             if let Some(port) = port {
                 self.carry_out(port, None, output);
             }
         }
-        self.publish();
     }
 
-    /// The first socket of the address's family: servers expect to hear from the address they send
-    /// heartbeats to.
-    fn port_towards(&self, to: SocketAddr) -> Option<usize> {
-        let same_family = |port: &UdpPort| port.local_addr().is_ipv4() == to.is_ipv4();
-        self.ports.iter().position(same_family)
+    /// The first of these sockets in the address's family: servers expect to hear from the address
+    /// they send heartbeats to.
+    fn port_towards(&self, to: SocketAddr, ports: Range<usize>) -> Option<usize> {
+        let same_family = |port: &usize| self.ports[*port].local_addr().is_ipv4() == to.is_ipv4();
+        ports.into_iter().find(same_family)
     }
 
     fn publish(&mut self) {
@@ -299,12 +343,27 @@ impl Service {
             version: shelf.version(),
             unsent: self.unsent,
             at: self.clock.now(),
+            started: self.started,
         });
         *self
             .snapshot
             .write()
             .unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
+}
+
+/// One free port of each family that is listened on.
+fn asking_addresses(listen: &[SocketAddr]) -> Vec<SocketAddr> {
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for addr in listen {
+        if !addresses
+            .iter()
+            .any(|known| known.is_ipv4() == addr.is_ipv4())
+        {
+            addresses.push(SocketAddr::new(addr.ip(), 0));
+        }
+    }
+    addresses
 }
 
 fn open(addresses: &[SocketAddr], clock: &WallClock) -> Result<Vec<UdpPort>, NetError> {

@@ -107,6 +107,12 @@ impl Bans {
         targets.find_map(|target| self.reasons.get(&target).map(String::as_str))
     }
 
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (BanTarget, &str)> {
+        let reasons = self.reasons.iter();
+        reasons.map(|(target, reason)| (*target, reason.as_str()))
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.reasons.len()

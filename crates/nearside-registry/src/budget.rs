@@ -51,6 +51,12 @@ impl Budgets {
         }
     }
 
+    /// Another allowance from now on; what was saved up stays, as far as it fits.
+    pub(crate) fn set_rate(&mut self, per_second: u32) {
+        self.per_second = f64::from(per_second);
+        self.burst = 10.0 * self.per_second;
+    }
+
     /// Takes `bytes` from the allowance of a network; `false`, and nothing taken, if they are not
     /// there.
     pub(crate) fn take(&mut self, now: Moment, ip: IpAddr, bytes: usize) -> bool {

@@ -25,6 +25,7 @@ pub(crate) enum Use {
     List = 1,
     Register = 2,
     Reprobe = 3,
+    Claim = 4,
 }
 
 /// Makes and checks cookies.

@@ -1,8 +1,9 @@
 //! The engine: datagrams in, datagrams and changes out.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use nearside_types::{AddrClass, Moment, Origin, ServerAddr};
 use nearside_wire::{quake3, steam};
@@ -12,6 +13,8 @@ use crate::bans::Bans;
 use crate::budget::Budgets;
 use crate::caps::Counts;
 use crate::cookie::{Cookies, Secret};
+use crate::follow::SourceId;
+use crate::probe::Asked;
 use crate::refusals::{Refusal, Refusals};
 use crate::server::{Server, Standing};
 use crate::settings::Settings;
@@ -23,6 +26,14 @@ use crate::views::Views;
 pub enum Output {
     /// Send a datagram.
     Send {
+        /// Where to.
+        to: SocketAddr,
+        /// Its bytes.
+        payload: Arc<[u8]>,
+    },
+    /// Send a datagram from a port of its own, where nothing but answers to such questions arrives;
+    /// they come back by [`Master::handle_answer`].
+    Ask {
         /// Where to.
         to: SocketAddr,
         /// Its bytes.
@@ -85,6 +96,8 @@ pub struct Tally {
     pub legacy_lists: u64,
     /// Requests left without answer because a budget was spent or a request too short.
     pub unanswered: u64,
+    /// Registrations over HTTP, proven or not.
+    pub claims: u64,
     /// Registered servers asked whether they are still there.
     pub checks: u64,
     /// Bytes received from addresses that had proven nothing.
@@ -109,9 +122,16 @@ pub struct Master {
     pub(crate) legacy: Budgets,
     pub(crate) joins: Budgets,
     pub(crate) scans: Budgets,
+    pub(crate) claims: Budgets,
     pub(crate) tally: Tally,
     /// By second: whom to ask whether it is still there.
     pub(crate) checks: BTreeMap<u64, Vec<ServerAddr>>,
+    /// Servers that were asked from the port for questions, and when.
+    pub(crate) asked: HashMap<ServerAddr, Asked>,
+    /// Servers that only other masters list, and which of them.
+    pub(crate) followed: HashMap<ServerAddr, SourceId>,
+    /// Servers whose origin is to be looked up again.
+    stale_origins: Vec<ServerAddr>,
     outputs: VecDeque<Output>,
 }
 
@@ -123,6 +143,9 @@ impl std::fmt::Debug for Master {
             .finish_non_exhaustive()
     }
 }
+
+/// An answer to a question of ours that comes later is not believed.
+const ANSWER_TIME: Duration = Duration::from_secs(3);
 
 /// Servers looked at for new questions, for each /24 or /48 in a second: two scans of a million.
 const SCANS_PER_SECOND: u32 = 2_000_000;
@@ -145,8 +168,12 @@ impl Master {
             legacy: Budgets::new(secret, settings.legacy_bytes_per_second),
             joins: Budgets::new(secret, settings.join_challenge_bytes_per_second),
             scans: Budgets::new(secret, SCANS_PER_SECOND),
+            claims: Budgets::new(secret, settings.claim_challenge_bytes_per_second),
             tally: Tally::default(),
             checks: BTreeMap::new(),
+            asked: HashMap::new(),
+            followed: HashMap::new(),
+            stale_origins: Vec::new(),
             outputs: VecDeque::new(),
             settings,
         }
@@ -178,9 +205,11 @@ impl Master {
     /// Call it about once a second.
     pub fn poll(&mut self, now: Moment) {
         for server in self.shelf.expire(now) {
-            self.counts.remove(server.addr, server.origin.asn);
+            self.uncount(&server);
             self.emit(Event::Removed(server.addr));
         }
+        self.asked
+            .retain(|_, asked| now.since(asked.at) < ANSWER_TIME);
         self.check_silent(now);
     }
 
@@ -207,7 +236,7 @@ impl Master {
     /// Another front end says that a server is gone.
     pub fn forget(&mut self, addr: ServerAddr) {
         if let Some(server) = self.shelf.remove(addr) {
-            self.counts.remove(addr, server.origin.asn);
+            self.uncount(&server);
         }
     }
 
@@ -230,36 +259,76 @@ impl Master {
         self.cookies.change_secret(secret);
     }
 
-    /// Origins have changed: looks all servers up again. Gives how many moved.
-    pub fn refresh_origins(&mut self) -> usize {
-        let moved: Vec<Server> = self
-            .shelf
-            .iter()
-            .filter_map(|server| {
-                let origin = (self.origin_of)(server.addr.ip());
-                let moved = origin != server.origin;
-                moved.then(|| Server {
-                    origin,
-                    ..server.clone()
-                })
-            })
-            .collect();
-        let count = moved.len();
-        moved.into_iter().for_each(|server| {
-            self.replace(server);
-        });
-        count
+    /// Other settings from now on. Those who are registered stay, whatever the new caps say.
+    pub fn set_settings(&mut self, settings: Settings) {
+        self.legacy.set_rate(settings.legacy_bytes_per_second);
+        self.joins
+            .set_rate(settings.join_challenge_bytes_per_second);
+        self.claims
+            .set_rate(settings.claim_challenge_bytes_per_second);
+        self.settings = settings;
+    }
+
+    /// Origins have changed: all servers are to be looked up again, by
+    /// [`Master::refresh_some_origins`].
+    pub fn refresh_origins(&mut self) {
+        self.stale_origins = self.shelf.iter().map(|server| server.addr).collect();
+    }
+
+    /// Looks at most so many servers up again, so that datagrams need not wait for a million; gives
+    /// how many have moved.
+    pub fn refresh_some_origins(&mut self, most: usize) -> usize {
+        let rest = self.stale_origins.len().saturating_sub(most);
+        let due = self.stale_origins.split_off(rest);
+        let mut moved = 0;
+        for addr in due {
+            let origin = (self.origin_of)(addr.ip());
+            let before = self.shelf.get(addr).filter(|known| known.origin != origin);
+            if let Some(server) = before.cloned() {
+                self.replace(Server { origin, ..server });
+                moved += 1;
+            }
+        }
+        moved
+    }
+
+    /// Whether servers wait for [`Master::refresh_some_origins`].
+    pub const fn has_stale_origins(&self) -> bool {
+        !self.stale_origins.is_empty()
     }
 
     /// Puts a server on the shelf and keeps the counts; gives whether it is new.
     pub(crate) fn replace(&mut self, server: Server) -> bool {
         let (addr, asn) = (server.addr, server.origin.asn);
+        let source = self.followed.get(&addr).copied();
+        let is_followed = server.standing == Standing::Followed;
         let before = self.shelf.put(server);
         if let Some(before) = &before {
-            self.counts.remove(addr, before.origin.asn);
+            self.uncount(before);
         }
-        self.counts.add(addr, asn);
-        before.is_none()
+        if is_followed {
+            self.followed.insert(addr, source.unwrap_or_default());
+        } else {
+            self.counts.add(addr, asn);
+        }
+        before.is_none_or(|before| before.standing == Standing::Followed && !is_followed)
+    }
+
+    /// A server left the shelf, or what was known of it did.
+    fn uncount(&mut self, server: &Server) {
+        match server.standing {
+            Standing::Followed => {
+                self.followed.remove(&server.addr);
+            }
+            Standing::Verified | Standing::Remembered => {
+                self.counts.remove(server.addr, server.origin.asn);
+            }
+        }
+    }
+
+    /// Servers that registered here, now or before a restart.
+    pub(crate) fn registered(&self) -> usize {
+        self.shelf.len() - self.followed.len()
     }
 
     /// Whether an address can be on a list at all.
@@ -269,6 +338,13 @@ impl Master {
             AddrClass::Loopback | AddrClass::Local => self.settings.lan,
             AddrClass::Unusable => false,
         }
+    }
+
+    pub(crate) fn ask(&mut self, to: ServerAddr, payload: Vec<u8>) {
+        self.outputs.push_back(Output::Ask {
+            to: to.socket(),
+            payload: payload.into(),
+        });
     }
 
     pub(crate) fn send(&mut self, to: ServerAddr, payload: impl Into<Arc<[u8]>>) {
@@ -296,6 +372,11 @@ impl Master {
     /// The registered servers.
     pub const fn shelf(&self) -> &Shelf {
         &self.shelf
+    }
+
+    /// Which of the other masters lists a server that did not register here.
+    pub fn followed_from(&self, addr: ServerAddr) -> Option<SourceId> {
+        self.followed.get(&addr).copied()
     }
 
     /// Why servers were refused.

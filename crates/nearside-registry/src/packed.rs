@@ -45,6 +45,7 @@ pub fn pack(server: &Server) -> Vec<u8> {
         flags.linux,
         flags.proxy,
         server.family == Family::Steam,
+        server.family == Family::Other,
     ];
     let bits = bits
         .iter()
@@ -86,10 +87,10 @@ pub fn unpack(key: &[u8], record: &[u8]) -> Result<Server, PackedError> {
     }
     Ok(Server {
         addr,
-        family: if has(5) {
-            Family::Steam
-        } else {
-            Family::Quake3
+        family: match (has(5), has(6)) {
+            (_, true) => Family::Other,
+            (true, false) => Family::Steam,
+            (false, false) => Family::Quake3,
         },
         standing: Standing::Remembered,
         origin: Origin::default(),

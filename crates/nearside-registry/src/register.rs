@@ -24,16 +24,22 @@ impl Master {
         let shown = info.challenge().unwrap_or_default().to_vec();
         let form = |bits| Challenge::from_random(bits).as_bytes().to_vec();
         let uses = [Use::Register, Use::Reprobe];
-        let proven = uses.into_iter().any(|usage| {
+        let proven = uses.into_iter().find(|usage| {
             self.cookies
-                .accepts(now, usage, from.socket(), &shown, form)
+                .accepts(now, *usage, from.socket(), &shown, form)
         });
-        if !proven {
-            self.tally.wrong_challenges += 1;
-            return;
-        }
         let facts = Facts::from_quake3(info);
-        self.admit(now, from, Family::Quake3, facts);
+        match proven {
+            None => self.tally.wrong_challenges += 1,
+            // It did not come by itself, we asked: another master's word keeps it listed.
+            Some(Use::Reprobe) if self.followed.contains_key(&from) => {
+                self.learn(from, |_| facts.ok());
+            }
+            Some(_) => {
+                // Told by the event.
+                let _refused = self.admit(now, from, Family::Quake3, facts);
+            }
+        }
     }
 
     /// `q` gets a challenge from a budget, since no answer is as short; `0\n…` must repeat it.
@@ -59,7 +65,8 @@ impl Master {
                     return;
                 }
                 let facts = Facts::from_steam(info);
-                self.admit(now, from, Family::Steam, facts);
+                // Told by the event.
+                let _refused = self.admit(now, from, Family::Steam, facts);
             }
         }
     }
@@ -78,13 +85,13 @@ impl Master {
     }
 
     /// A server that has proven its address wants to be listed.
-    fn admit(
+    pub(crate) fn admit(
         &mut self,
         now: Moment,
         addr: ServerAddr,
         family: Family,
         facts: Result<Facts, Refusal>,
-    ) {
+    ) -> Result<Moment, Refusal> {
         let origin = (self.origin_of)(addr.ip());
         let server = facts.map(|facts| Server {
             addr,
@@ -99,14 +106,30 @@ impl Master {
                 self.tally.registrations += 1;
                 self.refusals.forget(addr);
                 self.check_at(now + self.settings.timeout() / 2, addr);
+                let expires = server.expires;
                 let is_new = self.replace(server.clone());
                 self.emit(Event::Put { server, is_new });
+                Ok(expires)
             }
             Err(refusal) => {
                 self.tally.refusals += 1;
                 self.refusals.note(addr, refusal.clone());
-                self.emit(Event::Refused { addr, refusal });
+                self.emit(Event::Refused {
+                    addr,
+                    refusal: refusal.clone(),
+                });
+                Err(refusal)
             }
+        }
+    }
+
+    /// New facts of a server that is on the shelf; nothing else changes.
+    pub(crate) fn learn(&mut self, addr: ServerAddr, facts: impl FnOnce(&Facts) -> Option<Facts>) {
+        let Some(server) = self.shelf.get(addr).cloned() else {
+            return;
+        };
+        if let Some(facts) = facts(&server.facts) {
+            self.replace(Server { facts, ..server });
         }
     }
 
@@ -119,10 +142,11 @@ impl Master {
         if let Some(reason) = self.bans.reason(addr.ip(), asn) {
             return Err(Refusal::Banned(reason.to_owned()));
         }
-        if self.shelf.get(addr).is_some() {
+        let before = self.shelf.get(addr);
+        if before.is_some_and(|before| before.standing != Standing::Followed) {
             return Ok(());
         }
-        if self.shelf.len() >= self.settings.servers {
+        if self.registered() >= self.settings.servers {
             return Err(Refusal::MasterFull(self.settings.servers));
         }
         self.counts.room_for(&self.settings, addr, asn)
@@ -134,7 +158,7 @@ impl Master {
         }
     }
 
-    fn challenge(&self, now: Moment, usage: Use, to: ServerAddr) -> Challenge {
+    pub(crate) fn challenge(&self, now: Moment, usage: Use, to: ServerAddr) -> Challenge {
         Challenge::from_random(self.cookies.make(now, usage, to.socket()))
     }
 
@@ -143,8 +167,8 @@ impl Master {
         self.checks.entry(second).or_default().push(addr);
     }
 
-    /// Asks servers that have been silent for half their time, and again until it is up. GoldSource
-    /// servers cannot be asked in a way that proves who answers; their own heartbeats must do.
+    /// Asks servers that have been silent for half their time, and again until it is up; and those
+    /// of other masters now and then, for what they say of themselves.
     pub(crate) fn check_silent(&mut self, now: Moment) {
         let later = self.checks.split_off(&(now.since_epoch().as_secs() + 1));
         let due = std::mem::replace(&mut self.checks, later);
@@ -154,19 +178,34 @@ impl Master {
                 continue;
             };
             let silent = server.expires.since(now) <= timeout / 2;
-            if server.family == Family::Quake3
-                && (silent || server.standing == Standing::Remembered)
-            {
-                let challenge = self.challenge(now, Use::Reprobe, addr);
-                self.tally.checks += 1;
-                self.send(addr, getinfo(challenge));
-                self.check_at(now + timeout / 8, addr);
+            let (again, is_due) = match server.standing {
+                Standing::Verified => (timeout / 8, silent),
+                Standing::Remembered => (timeout / 8, true),
+                Standing::Followed => (timeout / 2, true),
+            };
+            let family = server.family;
+            if is_due {
+                self.check(now, addr, family);
+                self.check_at(now + again, addr);
             }
+        }
+    }
+
+    fn check(&mut self, now: Moment, addr: ServerAddr, family: Family) {
+        match family {
+            Family::Quake3 => {
+                self.tally.checks += 1;
+                let challenge = self.challenge(now, Use::Reprobe, addr);
+                self.send(addr, getinfo(challenge));
+            }
+            Family::Steam => self.ask_a2s(now, addr),
+            // They have a protocol of their own, and prove themselves each time.
+            Family::Other => {}
         }
     }
 }
 
-fn getinfo(challenge: Challenge) -> Vec<u8> {
+pub(crate) fn getinfo(challenge: Challenge) -> Vec<u8> {
     let challenge = Some(challenge);
     Request::GetInfo { challenge }.emit()
 }

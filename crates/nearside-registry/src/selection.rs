@@ -5,7 +5,7 @@ use nearside_wire::steam::{Combine, Condition, Filter, Region};
 use nearside_wire::{GameText, quake3, steam};
 
 use crate::region::is_in;
-use crate::server::{Facts, Family, Server, Text};
+use crate::server::{Facts, Family, Server, Standing, Text};
 
 /// What a query selects; equal selections share one view.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -26,6 +26,8 @@ pub enum Selection {
         ipv4: bool,
         /// IPv6 servers.
         ipv6: bool,
+        /// None that are only followed.
+        own: bool,
     },
     /// A `0x31` filter.
     Steam {
@@ -52,6 +54,7 @@ impl Selection {
             mode,
             ipv4: !request.extended || both || request.ipv4,
             ipv6: request.extended && (both || request.ipv6),
+            own: request.other.iter().any(|word| word == "own"),
         }
     }
 
@@ -83,6 +86,7 @@ impl Selection {
                 mode,
                 ipv4,
                 ipv6,
+                own,
                 ..
             } => Box::new(move |server| {
                 let facts = &server.facts;
@@ -96,7 +100,8 @@ impl Selection {
                     *ipv6
                 };
                 let crowd = (*empty || !facts.is_empty()) && (*full || !facts.is_full());
-                family && crowd && is(game, Text::Game) && is(mode, Text::Mode)
+                let known = !*own || server.standing != Standing::Followed;
+                known && family && crowd && is(game, Text::Game) && is(mode, Text::Mode)
             }),
             Self::Steam { region, filter } => {
                 let region = Region::from_byte(*region);
@@ -166,6 +171,7 @@ fn is(key: &[u8], value: &GameText, server: &Server) -> bool {
         b"name_match" => is_like(value, facts.text(Text::Name)),
         b"version_match" => is_like(value, facts.text(Text::Version)),
         b"gameaddr" => is_address(value, server),
+        b"own" => wants(server.standing != Standing::Followed),
         _ => true,
     }
 }
@@ -199,7 +205,7 @@ fn is_address(value: &[u8], server: &Server) -> bool {
 
 /// Whether a text is like a pattern with `*` for anything, whatever the case. Takes time in
 /// proportion to pattern times text at worst: it never goes back behind the last star.
-fn is_like(pattern: &[u8], text: &[u8]) -> bool {
+pub(crate) fn is_like(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while t < text.len() {
@@ -227,7 +233,7 @@ fn is_like(pattern: &[u8], text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Flags, Standing};
+    use crate::server::Flags;
     use nearside_types::{Moment, Origin, ServerAddr};
 
     fn server() -> Server {

@@ -1,26 +1,38 @@
 //! A registered game server, in few bytes: a million of them fit into 300 MB.
 
 use nearside_types::{Moment, Origin, ServerAddr};
+use nearside_wire::a2s::{Dialect, Environment, Info, ServerType};
 use nearside_wire::quake3::InfoString;
+use serde::{Deserialize, Serialize};
 
 use crate::refusals::Refusal;
 
 /// Which protocol a server registered with, and therefore which lists it is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum Family {
     /// `heartbeat`, `getinfo`, `getservers`.
     Quake3,
     /// `q`, A2S, `0x31`.
     Steam,
+    /// Registered over HTTP and listed there alone: a game with a protocol of its own.
+    #[default]
+    Other,
 }
 
 /// How sure the master is that a server is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// It repeated a challenge in this process's lifetime.
     Verified,
     /// It was verified before a restart, or by another front end that is not heard of now.
     Remembered,
+    /// Another master lists it. It takes nobody's place, is not kept, and is not told to masters
+    /// that follow this one.
+    Followed,
 }
 
 /// A game server.
@@ -199,6 +211,42 @@ impl Facts {
             ])
         };
         Ok(facts)
+    }
+
+    /// From an A2S_INFO reply. Hidden tags are not in it, so those of before stay.
+    pub fn from_a2s(info: &Info, before: &Self) -> Self {
+        let counts = info.counts();
+        let source = match &info.dialect {
+            Dialect::Source(source) => Some(source),
+            Dialect::GoldSource(_) => None,
+        };
+        let mode = source.and_then(|source| source.keywords.as_ref());
+        let mode = mode.map_or(before.text(Text::Mode), |tags| tags.as_bytes());
+        let version = source.map_or(before.text(Text::Version), |source| {
+            source.version.as_bytes()
+        });
+        Self {
+            protocol: u32::from(info.protocol),
+            app_id: info.true_app_id().unwrap_or(before.app_id),
+            players: small(counts.players),
+            bots: u16::from(info.bots),
+            places: small(counts.max_players),
+            flags: Flags {
+                password: info.password,
+                dedicated: info.server_type == ServerType::Dedicated,
+                secure: info.vac,
+                linux: info.environment == Environment::Linux,
+                proxy: info.server_type == ServerType::Proxy,
+            },
+            ..Self::of_texts(&[
+                (Text::Game, info.folder.as_bytes()),
+                (Text::Name, info.name.as_bytes()),
+                (Text::Map, info.map.as_bytes()),
+                (Text::Mode, mode),
+                (Text::Version, version),
+                (Text::Data, before.text(Text::Data)),
+            ])
+        }
     }
 }
 

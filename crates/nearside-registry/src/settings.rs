@@ -32,6 +32,10 @@ pub struct Settings {
     /// Bytes a second of challenges to GoldSource servers, whose one-byte `q` is shorter than any
     /// answer, for each /24 or /48.
     pub join_challenge_bytes_per_second: u32,
+    /// Bytes a second of challenges to addresses that HTTP requests name, for each /24 or /48.
+    pub claim_challenge_bytes_per_second: u32,
+    /// Servers of other masters in all; further ones are left out.
+    pub followed_servers: usize,
     /// Whether servers on loopback and in private networks are listed.
     pub lan: bool,
 }
@@ -47,6 +51,8 @@ impl Default for Settings {
             uncapped: Vec::new(),
             legacy_bytes_per_second: 0,
             join_challenge_bytes_per_second: 50,
+            claim_challenge_bytes_per_second: 200,
+            followed_servers: 200_000,
             lan: false,
         }
     }

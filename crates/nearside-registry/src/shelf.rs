@@ -28,7 +28,7 @@ pub struct Shelf {
 fn group(server: &Server) -> Group {
     let protocol = match server.family {
         Family::Quake3 => server.facts.protocol,
-        Family::Steam => 0,
+        Family::Steam | Family::Other => 0,
     };
     Group(server.family, protocol)
 }
@@ -51,7 +51,8 @@ impl Shelf {
         }
         let key = |server: &Server| (group(server), place(server.addr, server.origin));
         let shown_alike = before
-            .is_some_and(|before| key(before) == key(&server) && before.facts == server.facts);
+            .is_some_and(|before| key(before) == key(&server) && before.facts == server.facts)
+            && before.is_some_and(|before| before.standing == server.standing);
         if !shown_alike {
             self.version += 1;
             self.unlist(server.addr);

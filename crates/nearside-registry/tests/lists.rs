@@ -116,7 +116,8 @@ fn lists_follow_origins_that_move() {
     for number in 0..3 {
         net.register(public(number * 300), quake3_info());
     }
-    assert_eq!(net.master.refresh_origins(), 0);
+    net.master.refresh_origins();
+    assert_eq!(net.master.refresh_some_origins(usize::MAX), 0);
     let moved = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let flag = std::sync::Arc::clone(&moved);
     let mut master = nearside_registry::Master::new(
@@ -135,7 +136,10 @@ fn lists_follow_origins_that_move() {
         .iter()
         .for_each(|server| master.remember(net.now, server.clone()));
     moved.store(true, std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(master.refresh_origins(), 3);
+    master.refresh_origins();
+    assert_eq!(master.refresh_some_origins(2), 2);
+    assert!(master.has_stale_origins());
+    assert_eq!(master.refresh_some_origins(2), 1);
     assert!(
         master
             .shelf()

@@ -38,6 +38,7 @@
 //! ```
 
 pub mod a2s;
+pub mod claim;
 mod cursor;
 mod error;
 #[doc(hidden)]

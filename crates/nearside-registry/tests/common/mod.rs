@@ -29,6 +29,8 @@ pub(crate) struct Net {
     pub(crate) events: Vec<Event>,
     /// What the master sent, for the address it went to.
     pub(crate) sent: Vec<(SocketAddr, Vec<u8>)>,
+    /// What it sent from its port for questions.
+    pub(crate) asked: Vec<(SocketAddr, Vec<u8>)>,
 }
 
 impl Net {
@@ -38,6 +40,7 @@ impl Net {
             now: Moment::EPOCH + Duration::from_secs(1_700_000_000),
             events: Vec::new(),
             sent: Vec::new(),
+            asked: Vec::new(),
         }
     }
 
@@ -49,10 +52,11 @@ impl Net {
         self.drain();
     }
 
-    fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         while let Some(output) = self.master.poll_output() {
             match output {
                 Output::Send { to, payload } => self.sent.push((to, payload.to_vec())),
+                Output::Ask { to, payload } => self.asked.push((to, payload.to_vec())),
                 Output::Event(event) => self.events.push(event),
             }
         }

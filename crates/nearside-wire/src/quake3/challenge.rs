@@ -51,7 +51,7 @@ fn is_allowed(byte: u8) -> bool {
 }
 
 /// Six bits a character, from 64 characters that every server repeats unchanged.
-pub(super) fn eight_characters(bits: u64) -> [u8; 8] {
+pub(crate) fn eight_characters(bits: u64) -> [u8; 8] {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     std::array::from_fn(|place| ALPHABET[(bits >> (6 * place)) as usize & 63])
 }

@@ -10,6 +10,7 @@ pub mod master;
 mod query;
 
 pub use challenge::Challenge;
+pub(crate) use challenge::eight_characters;
 pub use heartbeat::Heartbeat;
 pub use info_string::InfoString;
 pub use query::{Request, Response, StatusPlayer};

@@ -108,6 +108,10 @@ uncapped = []
 legacy_bytes_per_second = {}
 # Bytes a second of challenges to GoldSource servers, for each /24 or /48.
 join_challenge_bytes_per_second = {}
+# Bytes a second of challenges to addresses that HTTP requests name, for each /24 or /48.
+claim_challenge_bytes_per_second = {}
+# Servers of other masters in all; further ones are left out.
+followed_servers = {}
 # Whether servers on loopback and in private networks are listed.
 lan = {}
 
@@ -131,6 +135,8 @@ embedded = true
             settings.servers_per_network,
             settings.legacy_bytes_per_second,
             settings.join_challenge_bytes_per_second,
+            settings.claim_challenge_bytes_per_second,
+            settings.followed_servers,
             settings.lan,
         )
     }

@@ -1,0 +1,77 @@
+//! What other threads tell the loop that owns the engine.
+
+use std::fmt;
+use std::time::Duration;
+
+use nearside_registry::{
+    Bans, Claim, Claimed, FollowCounts, Followed, Master, Secret, Settings, SourceId, Wholeness,
+};
+use nearside_types::Moment;
+
+/// Called with the outcome, on the loop's thread: it must not wait.
+pub struct Reply<T>(Box<dyn FnOnce(T) + Send>);
+
+impl<T> Reply<T> {
+    /// A reply that goes to this function.
+    pub fn to(reply: impl FnOnce(T) + Send + 'static) -> Self {
+        Self(Box::new(reply))
+    }
+}
+
+impl<T> fmt::Debug for Reply<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reply(…)")
+    }
+}
+
+/// What to do.
+#[derive(Debug)]
+pub enum Command {
+    /// Take these bans in place of those before.
+    SetBans(Bans),
+    /// Take these settings in place of those before.
+    SetSettings(Box<Settings>),
+    /// Origins have changed.
+    RefreshOrigins,
+    /// Take a new key for cookies.
+    ChangeSecret(Secret),
+    /// Somebody wants to have a server listed.
+    Claim(Box<Claim>, Reply<Claimed>),
+    /// Another master's list, to be believed for so long.
+    Follow {
+        /// Whose.
+        source: SourceId,
+        /// The list.
+        servers: Vec<Followed>,
+        /// Whether it is all of it.
+        wholeness: Wholeness,
+        /// How long without another list these stay.
+        lasting: Duration,
+        /// What became of it.
+        reply: Reply<FollowCounts>,
+    },
+    /// Take off what only this source lists.
+    Unfollow(SourceId),
+}
+
+impl Command {
+    pub(crate) fn carry_out(self, now: Moment, master: &mut Master) {
+        match self {
+            Self::SetBans(bans) => master.set_bans(bans),
+            Self::SetSettings(settings) => master.set_settings(*settings),
+            Self::RefreshOrigins => master.refresh_origins(),
+            Self::ChangeSecret(secret) => master.change_secret(secret),
+            Self::Claim(claim, Reply(reply)) => reply(master.claim(now, *claim)),
+            Self::Follow {
+                source,
+                servers,
+                wholeness,
+                lasting,
+                reply: Reply(reply),
+            } => reply(master.follow(now, source, servers, wholeness, now + lasting)),
+            Self::Unfollow(source) => {
+                master.unfollow(source);
+            }
+        }
+    }
+}

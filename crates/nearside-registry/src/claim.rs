@@ -1,0 +1,122 @@
+//! Registration over HTTP: whoever repeats a challenge that was sent to an address by UDP receives
+//! there what players would send. The address may be another than the one the request came from:
+//! servers behind NAT or a tunnel prove their external one.
+
+use nearside_types::{Moment, ServerAddr};
+use nearside_wire::claim::ClaimChallenge;
+
+use crate::cookie::Use;
+use crate::master::Master;
+use crate::refusals::Refusal;
+use crate::register::getinfo;
+use crate::server::{Facts, Family, Standing};
+
+/// What a request says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Where players reach the server.
+    pub addr: ServerAddr,
+    /// Which lists it belongs to.
+    pub family: Family,
+    /// What it is.
+    pub facts: Facts,
+    /// The challenge that came by UDP.
+    pub challenge: Option<String>,
+    /// Bytes of the request, which no challenge may exceed.
+    pub bytes: usize,
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimAnswer {
+    /// On the list until then.
+    Registered(Moment),
+    /// A challenge is on its way to the address; come again with it.
+    Challenged,
+    /// The game server itself was asked, and its own answer registers it.
+    Asked,
+    /// Not registered.
+    Refused(Refusal),
+    /// The address's network has had its share of challenges; come again in some seconds.
+    Busy,
+}
+
+/// The answer, and what happened to the address before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// What becomes of this request.
+    pub answer: ClaimAnswer,
+    /// Why the address was refused the last time, unless this answer says so.
+    pub earlier: Option<Refusal>,
+}
+
+impl Master {
+    /// Somebody wants to have a server listed.
+    pub fn claim(&mut self, now: Moment, claim: Claim) -> Claimed {
+        self.tally.claims += 1;
+        let earlier = self.refusals.of(claim.addr).cloned();
+        let answer = if !self.can_list(claim.addr) {
+            ClaimAnswer::Refused(Refusal::Unreachable)
+        } else if claim.family == Family::Quake3 {
+            self.claim_quake3(now, &claim)
+        } else if self.proves(now, &claim) {
+            match self.admit(now, claim.addr, claim.family, Ok(claim.facts)) {
+                Ok(expires) => ClaimAnswer::Registered(expires),
+                Err(refusal) => ClaimAnswer::Refused(refusal),
+            }
+        } else {
+            let bits = self.cookies.make(now, Use::Claim, claim.addr.socket());
+            let datagram = ClaimChallenge::from_bits(bits).emit();
+            self.challenge_claim(now, &claim, datagram, ClaimAnswer::Challenged)
+        };
+        let is_news = !matches!(answer, ClaimAnswer::Registered(_) | ClaimAnswer::Refused(_));
+        Claimed {
+            answer,
+            earlier: earlier.filter(|_| is_news),
+        }
+    }
+
+    fn proves(&mut self, now: Moment, claim: &Claim) -> bool {
+        let Some(shown) = &claim.challenge else {
+            return false;
+        };
+        let form = |bits| ClaimChallenge::from_bits(bits).as_str().to_owned();
+        let addr = claim.addr.socket();
+        let proven = self.cookies.accepts(now, Use::Claim, addr, shown, form);
+        self.tally.wrong_challenges += u64::from(!proven);
+        proven
+    }
+
+    /// Games of the Quake 3 family answer `getinfo` themselves, so nobody has to carry a challenge
+    /// back; who asks again is told how it went.
+    fn claim_quake3(&mut self, now: Moment, claim: &Claim) -> ClaimAnswer {
+        let known = self.shelf.get(claim.addr);
+        let fresh = self.settings.timeout() / 2;
+        match known.filter(|known| known.standing == Standing::Verified) {
+            Some(known) if known.expires.since(now) > fresh => {
+                ClaimAnswer::Registered(known.expires)
+            }
+            _ => {
+                let challenge = self.challenge(now, Use::Register, claim.addr);
+                self.challenge_claim(now, claim, getinfo(challenge), ClaimAnswer::Asked)
+            }
+        }
+    }
+
+    /// Sends to an address that has proven nothing, which the sender of a request only names: from
+    /// an allowance, and never more than the request had.
+    fn challenge_claim(
+        &mut self,
+        now: Moment,
+        claim: &Claim,
+        datagram: Vec<u8>,
+        answer: ClaimAnswer,
+    ) -> ClaimAnswer {
+        if !self.claims.take(now, claim.addr.ip(), datagram.len()) {
+            self.tally.unanswered += 1;
+            return ClaimAnswer::Busy;
+        }
+        self.answer_unproven(claim.addr, claim.bytes, datagram);
+        answer
+    }
+}

@@ -1,0 +1,212 @@
+//! Servers of other masters beside those that registered here.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Net, answer, client, public, quake3_info, steam_info};
+use nearside_registry::{
+    Ban, Bans, Event, Facts, Family, Followed, Settings, SourceId, Standing, Text, Wholeness,
+};
+use nearside_types::ServerAddr;
+use nearside_wire::a2s::{self, Dialect, Environment, Info, ServerType, SourceInfo};
+use nearside_wire::quake3::master::ListRequest;
+
+const SOURCE: SourceId = SourceId(3);
+
+fn addr(number: u32) -> ServerAddr {
+    ServerAddr::from_socket(public(number)).unwrap()
+}
+
+fn followed(number: u32, family: Family) -> Followed {
+    let mut facts = Facts::of_texts(&[(Text::Game, b"Quake3Arena")]);
+    facts.protocol = 71;
+    Followed {
+        addr: addr(number),
+        family,
+        facts,
+    }
+}
+
+fn follow(net: &mut Net, numbers: &[u32], family: Family) -> nearside_registry::FollowCounts {
+    let until = net.now + Duration::from_secs(600);
+    let servers = numbers.iter().map(|number| followed(*number, family));
+    net.master
+        .follow(net.now, SOURCE, servers, Wholeness::Whole, until)
+}
+
+fn request(words: &[&str]) -> ListRequest {
+    ListRequest {
+        other: words.iter().map(|word| (*word).to_owned()).collect(),
+        ..ListRequest::new(None, 71)
+    }
+}
+
+#[test]
+fn followed_servers_are_listed_for_players_and_not_for_masters_that_follow() {
+    let mut net = Net::new(Settings::default());
+    net.register(public(1), quake3_info());
+    let counts = follow(&mut net, &[1, 2, 3], Family::Quake3);
+    assert_eq!((counts.taken, counts.known, counts.gone), (2, 1, 0));
+    assert_eq!(net.list(client(), request(&[])).len(), 3);
+    let own = net.list(client(), request(&["own"]));
+    assert_eq!(own.len(), 1, "{own:?}");
+    assert_eq!(own[0].addr, addr(1));
+    let mine = net.master.shelf().get(addr(1)).unwrap();
+    assert_eq!(
+        mine.standing,
+        Standing::Verified,
+        "its own word counts more"
+    );
+    assert_eq!(net.master.followed_from(addr(2)), Some(SOURCE));
+}
+
+#[test]
+fn what_a_whole_list_has_no_more_goes_and_what_a_broken_one_lacks_stays() {
+    let mut net = Net::new(Settings::default());
+    follow(&mut net, &[1, 2, 3], Family::Quake3);
+    let until = net.now + Duration::from_secs(600);
+    let one = [followed(1, Family::Quake3)];
+    let partial = net
+        .master
+        .follow(net.now, SOURCE, one, Wholeness::Partial, until);
+    assert_eq!(partial.gone, 0);
+    let counts = follow(&mut net, &[1], Family::Quake3);
+    assert_eq!(counts.gone, 2);
+    assert_eq!(net.master.shelf().len(), 1);
+    net.pass(601);
+    assert!(
+        net.master.shelf().is_empty(),
+        "a master that fell silent is believed no longer"
+    );
+}
+
+#[test]
+fn followed_servers_are_asked_for_their_facts_and_leave_with_the_list() {
+    let mut net = Net::new(Settings::default());
+    follow(&mut net, &[1], Family::Quake3);
+    net.pass(70);
+    let (_, getinfo) = net.sent.pop().expect("asked within a minute");
+    let expires = net.master.shelf().get(addr(1)).unwrap().expires;
+    net.ask(public(1), &answer(&getinfo, quake3_info()));
+    let server = net.master.shelf().get(addr(1)).unwrap();
+    assert_eq!(server.facts.text(Text::Map), b"oa_dm1");
+    assert_eq!(
+        (server.standing, server.expires),
+        (Standing::Followed, expires)
+    );
+    follow(&mut net, &[1], Family::Quake3);
+    let server = net.master.shelf().get(addr(1)).unwrap();
+    assert_eq!(
+        server.facts.text(Text::Map),
+        b"oa_dm1",
+        "a list without facts leaves them"
+    );
+    let is_put = |event: &Event| matches!(event, Event::Put { .. });
+    assert!(!net.events.iter().any(is_put), "nothing to keep");
+}
+
+#[test]
+fn one_that_registers_itself_is_followed_no_longer() {
+    let mut net = Net::new(Settings::default());
+    follow(&mut net, &[1, 2], Family::Quake3);
+    net.register(public(1), quake3_info());
+    assert_eq!(net.master.followed_from(addr(1)), None);
+    assert_eq!(net.master.unfollow(SOURCE), 1);
+    assert_eq!(net.master.shelf().len(), 1);
+}
+
+#[test]
+fn caps_and_bans_hold_for_followed_servers_and_do_not_mix_with_registered_ones() {
+    let settings = Settings {
+        followed_servers: 2,
+        servers_per_address: 1,
+        servers: 1,
+        ..Settings::default()
+    };
+    let mut net = Net::new(settings);
+    net.master.set_bans(Bans::new([Ban {
+        target: addr(1).ip().to_string().parse().unwrap(),
+        reason: "spam".to_owned(),
+    }]));
+    let counts = follow(&mut net, &[1, 2, 3, 4], Family::Quake3);
+    assert_eq!((counts.taken, counts.left_out), (2, 2));
+    net.register(public(5), quake3_info());
+    assert_eq!(
+        net.master.shelf().len(),
+        3,
+        "followed ones take nobody's place"
+    );
+}
+
+fn info(map: &str) -> Vec<u8> {
+    let info = Info {
+        protocol: 17,
+        name: "Dust".into(),
+        map: map.into(),
+        folder: "cstrike".into(),
+        game: "Counter-Strike: Source".into(),
+        players: 5,
+        max_players: 16,
+        bots: 0,
+        server_type: ServerType::Dedicated,
+        environment: Environment::Linux,
+        password: false,
+        vac: true,
+        dialect: Dialect::Source(SourceInfo {
+            app_id: 240,
+            version: "1.0".into(),
+            ..SourceInfo::default()
+        }),
+    };
+    a2s::Response::Info(Box::new(info)).emit()
+}
+
+#[test]
+fn a_silent_steam_server_is_asked_by_a2s_and_stays_if_it_answers() {
+    let mut net = Net::new(Settings::default());
+    net.join(public(1), steam_info("de_dust2"));
+    net.pass(451);
+    let (to, question) = net.asked.pop().expect("asked after half its time");
+    assert_eq!(to, public(1));
+    assert!(matches!(
+        a2s::Request::parse(&question),
+        Ok(a2s::Request::Info { challenge: None })
+    ));
+    let challenge = a2s::Challenge([1, 2, 3, 4]);
+    let wants_challenge = a2s::Response::Challenge(challenge).emit();
+    net.master
+        .handle_answer(net.now, public(1), &wants_challenge);
+    net.drain();
+    let (_, again) = net.asked.pop().unwrap();
+    let expected = a2s::Request::Info {
+        challenge: Some(challenge),
+    };
+    assert_eq!(a2s::Request::parse(&again), Ok(expected));
+    net.master
+        .handle_answer(net.now, public(1), &info("de_nuke"));
+    net.pass(460);
+    let server = net.master.shelf().get(addr(1)).unwrap();
+    assert_eq!(server.facts.text(Text::Map), b"de_nuke");
+    net.pass(900);
+    assert!(net.master.shelf().is_empty(), "silent from then on");
+}
+
+#[test]
+fn answers_that_nobody_asked_for_or_that_come_late_change_nothing() {
+    let mut net = Net::new(Settings::default());
+    net.join(public(1), steam_info("de_dust2"));
+    net.master
+        .handle_answer(net.now, public(1), &info("forged"));
+    net.pass(451);
+    assert!(!net.asked.is_empty());
+    net.pass(4);
+    net.master.handle_answer(net.now, public(1), &info("late"));
+    net.master
+        .handle_answer(net.now, public(2), &info("unknown"));
+    assert_eq!(net.master.shelf().len(), 1);
+    let server = net.master.shelf().get(addr(1)).unwrap();
+    assert_eq!(server.facts.text(Text::Map), b"de_dust2");
+}
