@@ -5,8 +5,10 @@
 //! what changed, in groups at most a second apart.
 
 mod command;
+pub mod http;
 mod keeper;
 mod listing;
+mod operator;
 mod service;
 pub mod store;
 mod wall;
@@ -14,5 +16,9 @@ mod wall;
 pub use command::{Command, Reply};
 pub use keeper::{Change, Keeper, KeeperStats};
 pub use listing::{Listing, Row};
+pub use operator::{
+    BanEntry, BanPlace, FeedStatus, Operator, OperatorError, OriginLayer, OriginStatus,
+    SourceStatus,
+};
 pub use service::{Service, ServiceConfig, ServiceError, ServiceHandle, Snapshot};
 pub use wall::WallClock;

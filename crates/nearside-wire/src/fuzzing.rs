@@ -1,6 +1,7 @@
 //! The bodies of the fuzz targets in `fuzz/`, also called by the property tests in
 //! `tests/never_panics.rs`. Each takes any bytes and checks something of what comes out.
 
+use crate::compact::CompactList;
 use crate::list::OriginForm;
 use crate::quake3::{self, master};
 use crate::{CONNECTIONLESS, GameText, a2s, steam};
@@ -172,4 +173,11 @@ fn is_layout(c: char) -> bool {
     let bidirectional = "\u{61C}\u{200E}\u{200F}\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}\u{2066}\u{2067}\u{2068}\u{2069}";
     let invisible = "\u{200B}\u{200C}\u{200D}\u{2060}\u{FEFF}\u{2028}\u{2029}\u{AD}";
     bidirectional.contains(c) || invisible.contains(c)
+}
+
+/// A compact list that parses is the same after being written again.
+pub fn compact_list(bytes: &[u8]) {
+    if let Ok(list) = CompactList::parse(bytes) {
+        assert_eq!(CompactList::parse(&list.emit()), Ok(list));
+    }
 }

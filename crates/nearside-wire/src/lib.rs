@@ -39,6 +39,7 @@
 
 pub mod a2s;
 pub mod claim;
+pub mod compact;
 mod cursor;
 mod error;
 #[doc(hidden)]

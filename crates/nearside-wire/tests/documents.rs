@@ -1,14 +1,17 @@
 //! The hexadecimal examples in `docs/wire/` are messages this crate reads, and writes the same.
 
 use nearside_wire::a2s::{self, Assembled, Reassembler};
+use nearside_wire::claim::ClaimChallenge;
+use nearside_wire::compact::CompactList;
 use nearside_wire::list::OriginForm;
 use nearside_wire::quake3::{self, master};
 use nearside_wire::steam;
 
-const DOCUMENTS: [&str; 3] = [
+const DOCUMENTS: [&str; 4] = [
     include_str!("../../../docs/wire/a2s.md"),
     include_str!("../../../docs/wire/quake3.md"),
     include_str!("../../../docs/wire/master-lists.md"),
+    include_str!("../../../docs/wire/master-http.md"),
 ];
 
 /// A fenced block: the word behind `hex`, and its lines without remarks as bytes.
@@ -67,6 +70,12 @@ fn rewritten(kind: &str, message: &[u8]) -> Vec<u8> {
             .expect("an example reads")
             .emit(),
         "quake3-response" => quake3::Response::parse(message)
+            .expect("an example reads")
+            .emit(),
+        "claim-challenge" => ClaimChallenge::parse(message)
+            .expect("an example reads")
+            .emit(),
+        "compact-list" => CompactList::parse(message)
             .expect("an example reads")
             .emit(),
         "steam-request" => steam::ListRequest::parse(message)

@@ -159,4 +159,11 @@ proptest! {
     ) {
         fuzzing::game_text(chars.into_iter().collect::<String>().as_bytes());
     }
+
+    #[test]
+    fn compact_lists_of_any_bytes_are_read_or_refused(
+        bytes in behind(&[b"NSL\x01", b"NSL\x01\0\x01\x01x\0\0\0\x01", b"NSL\x01\0\x01\x01x\0\0\0\x01\0\x7F\0\0\x01\0\x01"])
+    ) {
+        fuzzing::compact_list(&bytes);
+    }
 }
