@@ -11,6 +11,7 @@ mod listing;
 mod operator;
 mod service;
 pub mod store;
+pub mod upstream;
 mod wall;
 
 pub use command::{Command, Reply};

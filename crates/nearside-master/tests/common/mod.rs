@@ -84,6 +84,7 @@ pub struct Scene {
     pub public: SocketAddr,
     pub public_v6: SocketAddr,
     pub admin: SocketAddr,
+    pub stop: Stop,
     http: Option<Http>,
     serving: Option<JoinHandle<()>>,
 }
@@ -99,6 +100,11 @@ impl Scene {
     }
 
     pub fn with(limits: Limits, settings: Settings) -> Self {
+        Self::named(limits, settings, Vec::new())
+    }
+
+    /// With names for the masters it follows.
+    pub fn named(limits: Limits, settings: Settings, sources: Vec<String>) -> Self {
         let stop = Stop::new().unwrap();
         let config = ServiceConfig {
             listen: vec!["127.0.0.1:0".parse().unwrap(), "[::1]:0".parse().unwrap()],
@@ -121,14 +127,15 @@ impl Scene {
             public: vec!["127.0.0.1:0".parse().unwrap(), "[::1]:0".parse().unwrap()],
             admin: Some(("127.0.0.1:0".parse().unwrap(), Token::new(TOKEN).unwrap())),
             limits,
-            sources: Vec::new(),
+            sources,
         };
-        let http = Http::start(config, handle.clone(), desk, stop).unwrap();
+        let http = Http::start(config, handle.clone(), desk, stop.clone()).unwrap();
         Self {
             handle,
             public: http.public[0],
             public_v6: http.public[1],
             admin: http.admin.unwrap(),
+            stop,
             http: Some(http),
             serving: Some(std::thread::spawn(move || {
                 thread.join().unwrap().unwrap();

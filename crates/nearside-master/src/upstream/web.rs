@@ -1,0 +1,105 @@
+//! Lists by HTTP.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{FetchError, Fetched, document};
+
+/// A personal key of Steam's Web API. Shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SteamKey(String);
+
+impl SteamKey {
+    /// `None` if there is nothing in the text.
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| Self(text.to_owned()))
+    }
+
+    /// A text without the key in it.
+    fn hidden_in(&self, text: &str) -> String {
+        text.replace(&self.0, "…")
+    }
+}
+
+impl fmt::Debug for SteamKey {
+    /// Keys do not belong into logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SteamKey(…)")
+    }
+}
+
+/// The largest document: about 200,000 servers.
+const MOST_BYTES: u64 = 64 << 20;
+/// The longest that a request may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// What Steam gives at most, or about so.
+const STEAM_LIMIT: &str = "20000";
+
+/// Any document with servers.
+pub(super) fn document(url: &str) -> Result<Fetched, FetchError> {
+    let body = get(url, &[]).map_err(|reason| failed(url, reason))?;
+    document::parse(url, &body)
+}
+
+/// `IGameServersService/GetServerList`.
+pub(super) fn steam(
+    base: &str,
+    filter: &str,
+    key: Option<&SteamKey>,
+) -> Result<Fetched, FetchError> {
+    let key = key.ok_or(FetchError::NoKey)?;
+    let url = format!("{base}/IGameServersService/GetServerList/v1/");
+    let query = [("key", &*key.0), ("filter", filter), ("limit", STEAM_LIMIT)];
+    let body = get(&url, &query).map_err(|reason| failed(&url, key.hidden_in(&reason)))?;
+    document::parse(&url, &body)
+}
+
+fn failed(place: &str, reason: String) -> FetchError {
+    FetchError::Http {
+        place: place.to_owned(),
+        reason,
+    }
+}
+
+fn get(url: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+    let agent = ureq::Agent::config_builder()
+        .timeout_global(Some(TIMEOUT))
+        .max_redirects(3)
+        .user_agent(concat!("nearside/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .new_agent();
+    let mut request = agent.get(url);
+    for (name, value) in query {
+        request = request.query(*name, *value);
+    }
+    let mut answer = request.call().map_err(|error| words(&error))?;
+    let body = answer.body_mut().with_config().limit(MOST_BYTES);
+    body.read_to_vec().map_err(|error| words(&error))
+}
+
+/// What happened, with a next step where there is one.
+fn words(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::StatusCode(401 | 403) => {
+            "access is refused: is the key right, and yours?".to_owned()
+        }
+        ureq::Error::StatusCode(429) => "asked too often; make the interval longer".to_owned(),
+        ureq::Error::StatusCode(code) => format!("it answers with status {code}"),
+        ureq::Error::BodyExceedsLimit(most) => format!("the list is larger than {most} bytes"),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_shown_nowhere() {
+        let key = SteamKey::new(" 0123ABCD\n").unwrap();
+        assert_eq!(format!("{key:?}"), "SteamKey(…)");
+        assert_eq!(key.hidden_in("bad uri ?key=0123ABCD&x"), "bad uri ?key=…&x");
+        assert!(SteamKey::new(" \n").is_none());
+    }
+}
