@@ -10,6 +10,7 @@ mod cover;
 mod dominance;
 mod exact;
 mod greedy;
+mod least;
 mod matching;
 mod model;
 mod nearest;

@@ -1,5 +1,6 @@
+use super::least::least_cost;
 use super::{Budget, Counts, Outcome, Seating, Solver, Status, Task};
-use crate::{ClientId, Cost, ServerId};
+use crate::{ClientId, ServerId};
 
 /// Every client at the nearest server with a free place, in client order: the paper's step 1, and
 /// what conference bridges do.
@@ -14,9 +15,10 @@ impl Solver for Nearest {
     fn solve(&self, task: Task<'_>, _budget: &Budget<'_>) -> Outcome {
         let mut seating = Seating::empty(task.instance, task.bound);
         let mut counts = Counts::default();
+        let least = least_cost(task.instance);
         match seat_all(&mut seating, &mut counts) {
-            Ok(()) => Outcome::seated(&seating, Cost::ZERO, counts),
-            Err(NoSeat) => Outcome::nothing(Status::BoundUnmet, Cost::ZERO, counts),
+            Ok(()) => Outcome::seated(&seating, least, counts),
+            Err(NoSeat) => Outcome::nothing(Status::BoundUnmet, least, counts),
         }
     }
 }

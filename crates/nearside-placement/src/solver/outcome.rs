@@ -13,7 +13,7 @@ pub enum Status {
     Feasible,
     /// No allocation is within the bound; [`crate::explain`] names the clients that make it so.
     Infeasible,
-    /// The paper's step 1 violates the bound. That proves nothing: another start may do.
+    /// This heuristic does not keep the bound. That proves nothing: another way may.
     BoundUnmet,
     /// The budget ended before anything was found or ruled out.
     OutOfBudget,
@@ -50,7 +50,7 @@ impl Counts {
 pub struct Outcome {
     /// How good it is.
     pub status: Status,
-    /// The allocation; also where step 1 violates the bound, so that one can look at it.
+    /// The allocation; also one that violates the bound, so that one can look at it.
     pub allocation: Option<Allocation>,
     /// Its session delay, processing included.
     pub delay: Option<Delay>,

@@ -142,6 +142,21 @@ impl Proof {
         self.lower + Cost::of_parts((open - 1) / 8 / step * step)
     }
 
+    /// The same for whoever does not search on: with nothing found and budget left, it has failed.
+    pub(crate) fn outcome_of_heuristic(
+        &self,
+        model: &Model<'_>,
+        budget: &Budget<'_>,
+        counts: Counts,
+    ) -> Outcome {
+        let mut outcome = self.outcome(model, counts);
+        let over = budget.time_is_up() || counts.samples + counts.nodes >= budget.steps();
+        if outcome.status == Status::OutOfBudget && !over {
+            outcome.status = Status::BoundUnmet;
+        }
+        outcome
+    }
+
     pub(crate) fn outcome(&self, model: &Model<'_>, mut counts: Counts) -> Outcome {
         counts.nodes += self.nodes;
         match &self.best {

@@ -3,8 +3,9 @@
 
 mod trial;
 
+use super::least::least_cost;
 use super::{Budget, Counts, Outcome, Seating, Solver, Status, Task};
-use crate::{ClientId, Cost, Delay, DelayMatrix, Instance, ServerId};
+use crate::{ClientId, Delay, DelayMatrix, Instance, ServerId};
 use trial::{Now, Trial};
 
 /// When a client connects to a server that greedy has just added.
@@ -34,7 +35,7 @@ impl Solver for Greedy {
         let mut counts = Counts::default();
         let mut seating = Seating::empty(task.instance, task.bound);
         if !seat_at_core(&mut seating) {
-            return Outcome::nothing(Status::BoundUnmet, Cost::ZERO, counts);
+            return Outcome::nothing(Status::BoundUnmet, least_cost(task.instance), counts);
         }
         let columns = columns(task.instance);
         let mut unused: Vec<ServerId> = task.instance.server_ids().collect();
@@ -58,7 +59,7 @@ impl Solver for Greedy {
                 seating.seat(client, server);
             }
         }
-        Outcome::seated(&seating, Cost::ZERO, counts)
+        Outcome::seated(&seating, least_cost(task.instance), counts)
     }
 }
 

@@ -46,7 +46,7 @@ impl Solver for TightSpan {
             let proof = Proof::new(&model, Some(start));
             self.improve(&model, budget, 1, &proof, &mut counts)
         });
-        Proof::new(&model, best).outcome(&model, counts)
+        Proof::new(&model, best).outcome_of_heuristic(&model, budget, counts)
     }
 }
 

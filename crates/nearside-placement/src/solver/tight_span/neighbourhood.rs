@@ -5,6 +5,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::Cost;
 use crate::solver::Budget;
 use crate::solver::exact::{Found, Search, State};
 use crate::solver::model::Model;
@@ -12,20 +13,31 @@ use crate::solver::plan::Plan;
 
 /// Servers torn down at most.
 const LARGEST: usize = 8;
+/// Share of tries that are content with the same cost.
+const SIDEWAYS: f64 = 0.25;
 /// Nodes spent on one neighbourhood.
 const NODES: u64 = 120;
 
-/// A cheaper plan, if there is one near the given one, and the nodes it took to look.
+/// A cheaper plan, if there is one near the given one, or sometimes just another of the same cost,
+/// from which others are near; and the nodes it took to look.
 pub(super) fn vary(
     model: &Model<'_>,
     budget: &Budget<'_>,
     plan: &Plan,
     rng: &mut ChaCha8Rng,
 ) -> (Option<Plan>, u64) {
-    rebuild(model, budget, plan, &torn_down(model, plan, rng))
+    let torn = torn_down(model, plan, rng);
+    if !rng.random_bool(SIDEWAYS) {
+        return rebuild(model, budget, plan, &torn);
+    }
+    let Some(start) = what_stands(model, plan, &torn) else {
+        return (None, 0);
+    };
+    let (found, nodes) = complete(model, budget, start, plan.cost(model));
+    (found.map(|plan| plan.shrunk(model)), nodes)
 }
 
-/// The same with given servers torn down.
+/// A cheaper plan with these servers torn down.
 pub(crate) fn rebuild(
     model: &Model<'_>,
     budget: &Budget<'_>,
@@ -36,16 +48,27 @@ pub(crate) fn rebuild(
         return (None, 0);
     };
     let cheaper = plan.cost(model) - model.cost_step();
-    let mut search = Search::new(model, budget, cheaper, NODES);
+    let (found, nodes) = complete(model, budget, start, cheaper);
+    (found.map(|plan| plan.shrunk(model)), nodes)
+}
+
+/// Serves whom a partial decision leaves waiting, for `most` in all, if that is found in few nodes.
+pub(crate) fn complete(
+    model: &Model<'_>,
+    budget: &Budget<'_>,
+    start: State,
+    most: Cost,
+) -> (Option<Plan>, u64) {
+    let mut search = Search::new(model, budget, most, NODES);
     let found = match search.run(start) {
-        Found::State(state) => Some(Plan::of(&state).shrunk(model)),
+        Found::State(state) => Some(Plan::of(&state)),
         Found::Nothing { .. } | Found::OutOfBudget => None,
     };
     (found, search.nodes())
 }
 
 /// The plan without the servers torn down; nothing if none of it was open.
-fn what_stands(model: &Model<'_>, plan: &Plan, torn: &[usize]) -> Option<State> {
+pub(crate) fn what_stands(model: &Model<'_>, plan: &Plan, torn: &[usize]) -> Option<State> {
     let mut state = State::new(model);
     for server in plan.open().filter(|server| !torn.contains(server)) {
         state.raise(model, server, plan.radius(server)?).ok()?;

@@ -1,8 +1,9 @@
 use thiserror::Error;
 
 use super::Zizo;
+use crate::solver::least::least_cost;
 use crate::solver::{Counts, Outcome, Seating};
-use crate::{Allocation, ClientId, Cost, Delay, Instance, ServerId};
+use crate::{Allocation, ClientId, Delay, Instance, ServerId};
 
 /// Clients that come and go one by one under the paper's algorithm (section 4, Figure 5): each change
 /// re-runs steps 2 to 4 on the present allocation. An operator would rather keep a session that moves as few as possible.
@@ -115,9 +116,10 @@ impl<'i> Gathering<'i> {
     pub fn outcome(&self) -> Option<Outcome> {
         let everybody = self.seating.instance().client_ids();
         let mut contacts = everybody.map(|client| self.seating.contact(client));
+        let least = || least_cost(self.seating.instance());
         contacts
             .all(|contact| contact.is_some())
-            .then(|| Outcome::seated(&self.seating, Cost::ZERO, self.counts))
+            .then(|| Outcome::seated(&self.seating, least(), self.counts))
     }
 
     /// The allocation once everybody of the instance has joined.

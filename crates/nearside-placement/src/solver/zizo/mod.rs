@@ -11,9 +11,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::least::least_cost;
 use super::nearest::{self, NoSeat};
 use super::{Budget, Counts, Outcome, Seating, Solver, Status, Task, core_server};
-use crate::{ClientId, Cost, ServerId};
+use crate::{ClientId, ServerId};
 use moves::Direction;
 use tree::Tree;
 
@@ -141,13 +142,13 @@ impl Solver for Zizo {
         let mut seating = Seating::empty(task.instance, task.bound);
         let mut counts = Counts::default();
         if let Err(NoSeat) = nearest::seat_all(&mut seating, &mut counts) {
-            return Outcome::nothing(Status::BoundUnmet, Cost::ZERO, counts);
+            return Outcome::nothing(Status::BoundUnmet, least_cost(task.instance), counts);
         }
         if seating.holds() {
             let order = self.order(task, budget.seed());
             self.refine(&mut seating, &order, &mut counts);
         }
-        Outcome::seated(&seating, Cost::ZERO, counts)
+        Outcome::seated(&seating, least_cost(task.instance), counts)
     }
 }
 
