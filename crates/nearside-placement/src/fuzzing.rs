@@ -44,25 +44,46 @@ pub fn placement_file(bytes: &[u8]) {
 }
 
 /// Any lines are the log of a session or an error with its line; any events leave a session that keeps
-/// its bound or says why not, and whose log replays.
+/// its bound or says why not, whose log replays, and that its snapshot restores. The same bytes may
+/// also be a snapshot.
 pub fn session(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
+    snapshot(&text);
     // Either the log of somebody, or events for a session of ours.
-    let mut session = match SessionLog::from_lines(text.lines()) {
-        Ok(log) if is_small(&log) => log.replay(),
-        _ => Session::new(setup()),
+    let mut log = match SessionLog::from_lines(text.lines()) {
+        Ok(log) if is_small(&log) => log,
+        _ => SessionLog::new(setup()),
     };
+    let mut session = log.replay();
     for event in text
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .take(40)
     {
-        keep_its_word(&mut session, event);
+        keep_its_word(&mut session, &mut log, event);
     }
-    let lines: Vec<String> = session.log().lines().collect();
+    let lines: Vec<String> = log.lines().collect();
     let log =
         SessionLog::from_lines(lines.iter().map(String::as_str)).expect("we read what we write");
     assert_eq!(log.replay(), session);
+    let restored = Session::from_snapshot(&session.to_snapshot()).expect("we read what we write");
+    assert_eq!(restored, session);
+}
+
+/// Any text is a snapshot or an error with its place; what is restored goes on.
+fn snapshot(text: &str) {
+    let Ok(mut session) = Session::from_snapshot(text) else {
+        return;
+    };
+    assert_eq!(
+        Session::from_snapshot(&session.to_snapshot()).ok(),
+        Some(session.clone())
+    );
+    let setup = session.setup();
+    if session.clients() <= SMALL && setup.servers().servers().len() <= SMALL && setup.steps < 1_000
+    {
+        session.handle(&Event::Consolidate { max_moves: 3 });
+    }
 }
 
 fn is_small(log: &SessionLog) -> bool {
@@ -70,11 +91,14 @@ fn is_small(log: &SessionLog) -> bool {
     log.events().len() < SMALL && setup.servers().servers().len() <= SMALL && setup.steps < 1_000
 }
 
-fn keep_its_word(session: &mut Session, event: Event) {
+fn keep_its_word(session: &mut Session, log: &mut SessionLog, event: Event) {
     if session.clients() >= SMALL && matches!(event, Event::Join { .. }) {
         return;
     }
-    let report = session.handle(event);
+    let report = session.handle(&event);
+    if !report.is_refused() {
+        log.push(event);
+    }
     if let (Settlement::Kept, Some(allocation)) = (&report.settlement, session.allocation()) {
         let verdict = verify(session.instance(), &allocation, session.bound());
         assert!(verdict.is_ok_and(|verdict| verdict.is_good()));

@@ -20,6 +20,10 @@ const LOG: &str = r#"{"delay_bound_ms": 20, "steps": 300, "servers": [{"name": "
 {"event": "consolidate", "max_moves": 2}
 {"event": "leave", "client": "x"}"#;
 
+const SNAPSHOT: &str = r#"{"setup": "{\"delay_bound_ms\": 20, \"steps\": 300, \"servers\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"server_server_ms\": [[0, 3], [3, 0]]}",
+"events": 3, "bound": 20000000000, "between": [[0, 3000000000], [3000000000, 0]], "down": [1],
+"clients": [{"name": "x", "access": [4, 2000000000000000000], "contact": 0}, {"name": "y", "access": [1, 2], "contact": null}]}"#;
+
 /// Pieces of either text and of numbers, cut and put together anew.
 fn near_misses(text: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let pieces = select(vec![
@@ -68,6 +72,11 @@ proptest! {
 
     #[test]
     fn any_lines_leave_a_session_that_keeps_its_word(bytes in near_misses(LOG)) {
+        fuzzing::session(&bytes);
+    }
+
+    #[test]
+    fn any_snapshot_is_restored_or_refused(bytes in near_misses(SNAPSHOT)) {
         fuzzing::session(&bytes);
     }
 

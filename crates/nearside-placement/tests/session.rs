@@ -4,9 +4,11 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use common::{Shape, brute_force, instances};
-use nearside_placement::session::{Event, Reason, SessionLog, Settlement};
+use nearside_placement::session::{Event, OutOfTime, Reason, SessionLog, Settlement};
 use nearside_placement::{Delay, Instance, Latency, Session, SessionSetup, verify};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -75,7 +77,7 @@ proptest! {
         let mut session = session(&instance, bound, latency);
         for event in events {
             let before = session.clone();
-            let report = session.handle(event.clone());
+            let report = session.handle(&event);
             match &report.settlement {
                 Settlement::Kept => {
                     prop_assert!(report.waiting.is_empty());
@@ -105,26 +107,60 @@ proptest! {
     #[test]
     fn a_log_replays_to_the_same_session((instance, bound, latency, events) in stories()) {
         let mut session = session(&instance, bound, latency);
+        let mut log = SessionLog::new(session.setup().clone());
         for event in events {
-            session.handle(event);
+            let report = session.handle(&event);
+            if !report.is_refused() {
+                log.push(event);
+            }
+            prop_assert_eq!(session.events(), log.len());
         }
-        let text: Vec<String> = session.log().lines().collect();
+        let text: Vec<String> = log.lines().collect();
         let log = SessionLog::from_lines(text.iter().map(String::as_str)).unwrap();
         prop_assert_eq!(log.replay(), session);
+    }
+
+    #[test]
+    fn a_snapshot_goes_on_like_the_original((instance, bound, latency, events) in stories(), taken in 0..30usize) {
+        let mut session = session(&instance, bound, latency);
+        let (before, after) = events.split_at(taken.min(events.len()));
+        for event in before {
+            session.handle(event);
+        }
+        let mut restored = Session::from_snapshot(&session.to_snapshot()).unwrap();
+        prop_assert_eq!(&restored, &session);
+        for event in after {
+            prop_assert_eq!(restored.handle(event), session.handle(event));
+        }
+    }
+
+    #[test]
+    fn an_event_without_time_changes_nothing((instance, bound, latency, events) in stories(), asked in 0..6usize) {
+        let mut session = session(&instance, bound, latency);
+        for event in events {
+            let before = session.clone();
+            // Time is up when it is asked for the nth time.
+            let left = AtomicUsize::new(asked);
+            let over = || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err();
+            match session.handle_within(&event, &over) {
+                Err(OutOfTime) => prop_assert_eq!(&session, &before),
+                Ok(report) => prop_assert_eq!(report, before.clone().handle(&event)),
+            }
+        }
     }
 
     #[test]
     fn consolidation_keeps_its_word((instance, bound, latency, events) in stories(), max_moves in 0..8usize) {
         let mut session = session(&instance, bound, latency);
         for event in events {
-            session.handle(event);
+            session.handle(&event);
         }
         let plan = session.plan_consolidation(max_moves);
         prop_assert!(plan.moves.len() <= max_moves);
         prop_assert!(plan.servers_after <= plan.servers_before);
         let kept = session.view().kept;
         let before = session.allocation().map(|allocation| verify(session.instance(), &allocation, session.bound()).unwrap());
-        let report = session.handle(Event::Consolidate { max_moves });
+        let report = session.handle(&Event::Consolidate { max_moves });
         if kept {
             prop_assert_eq!(&report.moves, &plan.moves);
             prop_assert_eq!(report.servers_used, plan.servers_after);
@@ -158,12 +194,12 @@ fn players_come_together_when_they_may_be_moved() {
     let mut session = line_of_three();
     assert!(
         session
-            .handle(join("anna", &[("a", 1.0), ("b", 3.0), ("c", 5.0)]))
+            .handle(&join("anna", &[("a", 1.0), ("b", 3.0), ("c", 5.0)]))
             .is_kept()
     );
     assert!(
         session
-            .handle(join("bert", &[("a", 5.0), ("b", 3.0), ("c", 1.0)]))
+            .handle(&join("bert", &[("a", 5.0), ("b", 3.0), ("c", 1.0)]))
             .is_kept()
     );
     assert_eq!(
@@ -180,7 +216,7 @@ fn players_come_together_when_they_may_be_moved() {
         plan.moves.is_empty(),
         "one move cannot save a server: {plan:?}"
     );
-    let report = session.handle(Event::Consolidate { max_moves: 2 });
+    let report = session.handle(&Event::Consolidate { max_moves: 2 });
     assert_eq!(report.servers_used, 1);
     assert_eq!(session.server_of("anna"), Some("b"));
 }
@@ -188,20 +224,20 @@ fn players_come_together_when_they_may_be_moved() {
 #[test]
 fn a_failing_server_sends_its_players_on_and_strands_those_it_must() {
     let mut session = line_of_three();
-    session.handle(join("anna", &[("a", 1.0), ("b", 3.0)]));
-    session.handle(join("bert", &[("c", 1.0)]));
+    session.handle(&join("anna", &[("a", 1.0), ("b", 3.0)]));
+    session.handle(&join("bert", &[("c", 1.0)]));
     let down = Event::ServerDown {
         server: "a".to_owned(),
     };
-    let report = session.handle(down);
+    let report = session.handle(&down);
     assert!(report.is_kept());
     assert_eq!(session.server_of("anna"), Some("b"));
-    let report = session.handle(Event::ServerDown {
+    let report = session.handle(&Event::ServerDown {
         server: "c".to_owned(),
     });
     assert_eq!(report.waiting, ["bert"]);
     assert!(matches!(report.settlement, Settlement::Unmet { .. }));
-    let report = session.handle(Event::ServerUp {
+    let report = session.handle(&Event::ServerUp {
         server: "c".to_owned(),
     });
     assert!(report.is_kept() && report.waiting.is_empty());
@@ -210,8 +246,8 @@ fn a_failing_server_sends_its_players_on_and_strands_those_it_must() {
 #[test]
 fn a_player_who_is_too_far_away_is_refused_by_name() {
     let mut session = line_of_three();
-    session.handle(join("anna", &[("a", 1.0), ("b", 3.0)]));
-    let report = session.handle(join("far", &[("a", 90.0)]));
+    session.handle(&join("anna", &[("a", 1.0), ("b", 3.0)]));
+    let report = session.handle(&join("far", &[("a", 90.0)]));
     let Settlement::Refused {
         reason: Reason::Impossible { clients, delay },
     } = report.settlement
@@ -232,10 +268,30 @@ fn bad_log_lines_are_named() {
     };
     assert!(log(&[]).contains("empty"));
     assert!(log(&["{}"]).contains("line 1"));
-    let setup = line_of_three().log().lines().next().unwrap();
+    let setup = line_of_three().setup().to_json();
     let error = log(&[&setup, "", r#"{"event": "dance"}"#]);
     assert!(
         error.contains("line 3") && error.contains("dance"),
         "{error}"
     );
+}
+
+#[test]
+fn bad_snapshots_are_refused_with_a_place() {
+    let mut session = line_of_three();
+    session.handle(&join("anna", &[("a", 1.0), ("b", 3.0)]));
+    let good = session.to_snapshot();
+    assert_eq!(Session::from_snapshot(&good).unwrap(), session);
+    for (part, instead, place) in [
+        ("\"anna\"", "\"\"", "empty"),
+        ("\"contact\":0", "\"contact\":3", "anna"),
+        ("\"down\":[]", "\"down\":[9]", "down"),
+        ("\"access\":[1000000000,", "\"access\":[-1,", "anna"),
+        ("\"between\":[[", "\"between\":[[7,", "row 0"),
+    ] {
+        let bad = good.replacen(part, instead, 1);
+        assert_ne!(bad, good, "{part} is not in {good}");
+        let error = Session::from_snapshot(&bad).unwrap_err().to_string();
+        assert!(error.contains(place), "{error}");
+    }
 }

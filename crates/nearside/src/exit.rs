@@ -1,5 +1,6 @@
 //! Exit codes, one table for every command (also in `nearside --help`).
 
+use std::io;
 use std::process::ExitCode;
 
 use nearside_net::NetError;
@@ -32,12 +33,13 @@ impl Exit {
         }
     }
 
-    /// The code for a command that failed: what the network did is the world's fault, the rest is
-    /// bad input.
+    /// The code for a command that failed: what the network and full disks did is the world's fault,
+    /// the rest is bad input.
     pub fn of_error(error: &anyhow::Error) -> Self {
-        let worldly = error
-            .chain()
-            .any(|cause| cause.is::<NetError>() || cause.is::<WorldFailure>());
+        let worldly = error.chain().any(|cause| {
+            let unwritten = cause.downcast_ref().is_some_and(is_unwritten);
+            unwritten || cause.is::<NetError>() || cause.is::<WorldFailure>()
+        });
         if worldly {
             Self::WorldFailed
         } else {
@@ -52,7 +54,33 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Whether an error can only come from writing: an input file, however bad, is never too full.
+fn is_unwritten(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull, WriteZero};
+    matches!(
+        error.kind(),
+        StorageFull | QuotaExceeded | FileTooLarge | ReadOnlyFilesystem | WriteZero
+    )
+}
+
 /// A failure of the world that no socket reported.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct WorldFailure(pub String);
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_the_worlds_fault_and_a_missing_file_is_not() {
+        let code = |kind: io::ErrorKind| {
+            let failed: io::Result<()> = Err(kind.into());
+            Exit::of_error(&failed.context("cannot write the answer").unwrap_err())
+        };
+        assert_eq!(code(io::ErrorKind::StorageFull), Exit::WorldFailed);
+        assert_eq!(code(io::ErrorKind::NotFound), Exit::BadInput);
+    }
+}

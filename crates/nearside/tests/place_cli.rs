@@ -194,6 +194,7 @@ fn the_curve_gets_cheaper_to_the_right_and_is_drawn() {
     }
     let picture = std::fs::read_to_string(picture).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("servers"));
+    assert!(!picture.contains(".5<"), "half a server: {picture}");
 
     // Every corner is what min-delay says about its number of servers.
     for (bound, servers) in corners {
@@ -219,7 +220,13 @@ fn solvers_are_compared_at_chosen_bounds() {
     let finished = place(&arguments).expect_code(0);
     let rows: Vec<&str> = finished.stdout.lines().collect();
     assert_eq!(rows.len(), 1 + 4 * 2, "{}", finished.stdout);
-    assert!(rows[0].starts_with("bound_ms,solver,status,servers_used"));
+    assert_eq!(
+        rows[0],
+        "bound_ms,solver,status,servers_used,cost,delay_ms,lower_bound"
+    );
+    // A heuristic proves nothing but that somebody needs a server.
+    let by_nearest = rows.iter().find(|row| row.contains("nearest,feasible"));
+    assert!(by_nearest.unwrap().ends_with(",1"), "{rows:?}");
     assert!(
         rows.iter()
             .any(|row| row.starts_with("60") && row.contains("auto,optimal,2"))
@@ -432,6 +439,43 @@ fn mistakes_name_the_place_and_the_fix() {
         ],
         &["--systems"],
     );
+    for alone in [
+        ["--layout", "csv"],
+        ["--draw-servers", "5"],
+        ["--draw-clients", "5"],
+    ] {
+        is_refused(
+            &[&["place", "solve", &example()], &alone[..]].concat(),
+            &["--matrix"],
+        );
+    }
+    is_refused(
+        &["place", "solve", &example(), "--capacity", "0"],
+        &["--capacity"],
+    );
+    is_refused(&["place", "generate", "--capacity", "0"], &["--capacity"]);
     let bad_picture = folder.join("missing/curve.svg");
     place(&["sweep", &example(), "--svg", &bad_picture]).expect_code(3);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_the_worlds_fault_and_said() {
+    let session = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../scenarios/place/session.ndjson"
+    );
+    for arguments in [
+        &["solve", &example()][..],
+        &["sweep", &example(), "--format", "csv"],
+        &["online", session],
+        &["generate", "--servers", "5", "--clients", "5"],
+    ] {
+        let mut program = process::nearside(&[&["place"], arguments].concat());
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let finished = program.0.stdout(full).output().unwrap();
+        assert_eq!(finished.status.code(), Some(3), "{arguments:?}");
+        let told = String::from_utf8_lossy(&finished.stderr);
+        assert!(told.contains("space"), "{arguments:?}: {told}");
+    }
 }

@@ -52,13 +52,36 @@ fn twenty_servers_and_fifty_players_agree_with_the_library() {
 fn lost_messages_and_crashed_nodes_do_not_change_what_the_others_agree_on() {
     let _alone = alone();
     let flags = [
-        "--loss", "0.05", "--crash", "s3@1", "--crash", "c7@1.5", "--time", "80",
+        "--loss",
+        "0.05",
+        "--crash",
+        "server-4@1",
+        "--crash",
+        "client-8@1.5",
+        "--time",
+        "80",
     ];
     assert_same(&distribute("3", "40", &flags), 49);
 }
 
 #[test]
-fn virtual_time_also_doubles_and_reorders_messages() {
+fn datagrams_that_are_lost_doubled_and_reordered_do_no_harm() {
+    let _alone = alone();
+    let flags = [
+        "--loss",
+        "0.05",
+        "--duplicates",
+        "0.2",
+        "--jitter",
+        "15",
+        "--time",
+        "80",
+    ];
+    assert_same(&distribute("3", "30", &flags), 50);
+}
+
+#[test]
+fn virtual_time_also_loses_doubles_and_reorders_messages() {
     let flags = [
         "--virtual",
         "--loss",

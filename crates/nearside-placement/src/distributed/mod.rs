@@ -37,7 +37,7 @@ mod simulate;
 pub use client::ClientNode;
 pub use codec::DecodeError;
 pub use message::{Epoch, Message, NodeId};
-pub use node::{Lossy, Node};
+pub use node::{Node, Rough, Roughness};
 pub use server::ServerNode;
 pub use simulate::{Crash, NetworkConfig, SimulatedRun, simulate};
 

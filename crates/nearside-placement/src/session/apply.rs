@@ -2,29 +2,74 @@
 
 use std::collections::BTreeMap;
 
+use super::bell::{Bell, OutOfTime};
 use super::seats::Contacts;
 use super::{Event, Move, Reason, Report, Session, Settlement};
+use crate::solver::Budget;
 use crate::{ClientId, Delay, Latency, ServerId};
 
 impl Session {
-    /// Takes an event. The log keeps it, also when it is refused: a refusal depends on the state only,
-    /// so a replay refuses it again.
-    pub fn handle(&mut self, event: Event) -> Report {
-        let before = self.seats_by_name();
-        let settlement = match self.attempt(&event) {
-            Ok(()) => self.settle(),
-            Err(reason) => Settlement::Refused { reason },
-        };
-        self.log.push(event);
-        self.report(settlement, &before)
+    /// Takes an event, or refuses it and changes nothing.
+    pub fn handle(&mut self, event: &Event) -> Report {
+        let report = self.handle_within(event, &|| false);
+        report.expect("there is all the time in the world")
     }
 
-    fn attempt(&mut self, event: &Event) -> Result<(), Reason> {
+    /// The same, given up when `time_is_up` says so.
+    ///
+    /// # Errors
+    /// When time was up before the event was decided; nothing has changed then.
+    pub fn handle_within(
+        &mut self,
+        event: &Event,
+        time_is_up: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Report, OutOfTime> {
+        let (after, report) = self.after(event, time_is_up)?;
+        *self = after;
+        Ok(report)
+    }
+
+    /// What would become of the session, for who must store an event before it is taken.
+    ///
+    /// # Errors
+    /// When time was up before the event was decided.
+    pub fn after(
+        &self,
+        event: &Event,
+        time_is_up: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(Self, Report), OutOfTime> {
+        let bell = Bell::new(time_is_up);
+        let ask = || bell.ask();
+        let mut after = self.clone();
+        let settlement = after.attempt(event, &self.budget().with_deadline(&ask));
+        if bell.has_rung() {
+            return Err(OutOfTime);
+        }
+        let settlement = match settlement {
+            Ok(settlement) => {
+                after.events += 1;
+                settlement
+            }
+            Err(reason) => {
+                after = self.clone();
+                Settlement::Refused { reason }
+            }
+        };
+        let report = after.report(settlement, &self.seats_by_name());
+        Ok((after, report))
+    }
+
+    fn attempt(&mut self, event: &Event, budget: &Budget<'_>) -> Result<Settlement, Reason> {
+        self.apply(event, budget)?;
+        Ok(self.settle(budget))
+    }
+
+    fn apply(&mut self, event: &Event, budget: &Budget<'_>) -> Result<(), Reason> {
         match event {
             Event::Join {
                 client,
                 latencies_ms,
-            } => self.join(client, latencies_ms),
+            } => self.join(client, latencies_ms, budget),
             Event::Leave { client } => self.leave(client),
             Event::Latency { client, server, ms } => self.change_access(client, [(server, ms)]),
             Event::Latencies {
@@ -36,7 +81,7 @@ impl Session {
             Event::ServerUp { server } => self.bring_up(server),
             Event::Bound { ms } => self.change_bound(*ms),
             Event::Consolidate { max_moves } => {
-                self.consolidate(*max_moves);
+                self.consolidate(*max_moves, budget);
                 Ok(())
             }
         }
@@ -47,6 +92,7 @@ impl Session {
         &mut self,
         name: &str,
         latencies: &BTreeMap<String, Option<f64>>,
+        budget: &Budget<'_>,
     ) -> Result<(), Reason> {
         if name.is_empty() {
             return Err(Reason::Nameless);
@@ -59,18 +105,10 @@ impl Session {
         let newcomer = self.roster.add_client(name.to_owned(), &row);
         self.contacts.push(None);
         let quiet = self.seat_quietly(&self.contacts);
-        if quiet[newcomer.index()].is_some() {
-            self.contacts = quiet;
-            return Ok(());
-        }
-        match self.seat_anew() {
-            Ok(contacts) => self.contacts = contacts,
-            Err(reason) => {
-                self.roster.remove_client(newcomer);
-                self.contacts.pop();
-                return Err(reason);
-            }
-        }
+        self.contacts = match quiet[newcomer.index()] {
+            Some(_) => quiet,
+            None => self.seat_anew(budget)?,
+        };
         Ok(())
     }
 
@@ -156,7 +194,7 @@ impl Session {
 
     /// Makes the best of what an event has left: nothing if all is well, quiet seats, or new ones for
     /// everybody.
-    fn settle(&mut self) -> Settlement {
+    fn settle(&mut self, budget: &Budget<'_>) -> Settlement {
         if self.is_kept(&self.seating()) {
             return Settlement::Kept;
         }
@@ -166,7 +204,7 @@ impl Session {
             self.contacts = quiet;
             return Settlement::Kept;
         }
-        match self.seat_anew() {
+        match self.seat_anew(budget) {
             Ok(contacts) => {
                 self.contacts = contacts;
                 Settlement::Kept
@@ -185,7 +223,7 @@ impl Session {
     ) -> Report {
         let seating = self.seating();
         Report {
-            number: self.log.len(),
+            number: self.events,
             settlement,
             moves: self.moves_since(before),
             clients: self.clients(),

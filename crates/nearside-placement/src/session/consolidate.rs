@@ -1,11 +1,16 @@
 //! Saving servers by moving a few players.
 
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
+use super::bell::{Bell, OutOfTime};
 use super::seats::Contacts;
 use super::{Move, Session};
-use crate::solver::{Counts, Goal, Model, Plan, Seating, neighbourhood, pursue};
-use crate::{Cost, ServerId};
+use crate::Cost;
+use crate::solver::neighbourhood::{complete, what_stands};
+use crate::solver::{Budget, Counts, Goal, Model, Plan, Seating, pursue};
 
 /// Who would move where, and what it saves. All moves belong together: half of them may break the
 /// bound.
@@ -21,49 +26,58 @@ pub struct MigrationPlan {
     pub saved: Cost,
 }
 
-/// A way to sit, what it costs and how many players it moves.
+/// A way to sit, what it costs and how many players it moves from where they are now.
+#[derive(Clone)]
 struct Proposal {
     contacts: Contacts,
     cost: Cost,
     moves: usize,
 }
 
+/// Groups torn down in vain before the search for a cheaper way ends.
+const PATIENCE: usize = 400;
+/// Servers torn down at most.
+const LARGEST: usize = 8;
+
 impl Session {
     /// The cheapest seats that move at most `max_moves` players, as far as they are found; moves
     /// nobody. Call [`super::Event::Consolidate`] to do it.
     pub fn plan_consolidation(&self, max_moves: usize) -> MigrationPlan {
-        let best = self.best_seats(max_moves);
+        let plan = self.plan_consolidation_within(max_moves, &|| false);
+        plan.expect("there is all the time in the world")
+    }
+
+    /// The same, given up when `time_is_up` says so.
+    ///
+    /// # Errors
+    /// When time was up before the plan was made.
+    pub fn plan_consolidation_within(
+        &self,
+        max_moves: usize,
+        time_is_up: &(dyn Fn() -> bool + Sync),
+    ) -> Result<MigrationPlan, OutOfTime> {
+        let bell = Bell::new(time_is_up);
+        let ask = || bell.ask();
         let mut after = self.clone();
-        after.take_seats(best);
+        after.consolidate(max_moves, &self.budget().with_deadline(&ask));
+        if bell.has_rung() {
+            return Err(OutOfTime);
+        }
         let before = self.seating();
-        MigrationPlan {
+        Ok(MigrationPlan {
             moves: after.moves_since(&self.seats_by_name()),
             servers_before: before.in_use().len(),
             servers_after: after.seating().in_use().len(),
             saved: before.cost() - after.seating().cost(),
-        }
+        })
     }
 
-    pub(super) fn consolidate(&mut self, max_moves: usize) {
-        let best = self.best_seats(max_moves);
-        self.take_seats(best);
-    }
-
-    /// The present seats, if nothing better is found. A session that does not hold its bound is left
-    /// to `settle`.
-    fn best_seats(&self, max_moves: usize) -> Contacts {
-        if self.clients() == 0 || !self.is_kept(&self.seating()) {
-            return self.contacts.clone();
+    /// A session that does not hold its bound is left to `settle`.
+    pub(super) fn consolidate(&mut self, max_moves: usize, budget: &Budget<'_>) {
+        if self.clients() > 0 && self.is_kept(&self.seating()) {
+            let best = Consolidation::new(self, max_moves, budget).best();
+            self.take_seats(best.contacts);
         }
-        let model = Model::new(self.task());
-        let mut proposals = vec![self.proposal(self.contacts.clone())];
-        proposals.push(self.optimal(&model));
-        proposals.push(self.closing_one_by_one(&model, max_moves));
-        let affordable = proposals
-            .into_iter()
-            .filter(|proposal| proposal.moves <= max_moves);
-        let best = affordable.min_by_key(|proposal| (proposal.cost, proposal.moves));
-        best.map_or_else(|| self.contacts.clone(), |best| best.contacts)
     }
 
     fn proposal(&self, contacts: Contacts) -> Proposal {
@@ -76,36 +90,104 @@ impl Session {
             moves,
         }
     }
+}
 
-    /// The best there is, however many have to move.
-    fn optimal(&self, model: &Model<'_>) -> Proposal {
-        let mut counts = Counts::default();
-        let proof = pursue(model, &self.budget(), Goal::Optimum, &mut counts);
-        let contacts = match proof.best() {
-            Some(plan) => self.stay_where_possible(model, plan),
-            None => self.contacts.clone(),
-        };
-        self.proposal(contacts)
+/// The search for cheaper seats.
+struct Consolidation<'s> {
+    session: &'s Session,
+    model: Model<'s>,
+    budget: &'s Budget<'s>,
+    max_moves: usize,
+    rng: ChaCha8Rng,
+    nodes: u64,
+}
+
+impl<'s> Consolidation<'s> {
+    fn new(session: &'s Session, max_moves: usize, budget: &'s Budget<'s>) -> Self {
+        Self {
+            session,
+            model: Model::new(session.task()),
+            budget,
+            max_moves,
+            rng: ChaCha8Rng::seed_from_u64(budget.seed()),
+            nodes: 0,
+        }
     }
 
-    /// Closes servers, those with few players first, as long as their players find other seats and
-    /// the moves suffice.
-    fn closing_one_by_one(&self, model: &Model<'_>, max_moves: usize) -> Proposal {
-        let seating = self.seating();
-        let mut by_load: Vec<ServerId> = seating.in_use().to_vec();
-        by_load.sort_by_key(|&server| (seating.load(server), server));
-        let mut plan = Plan::of_seating(&seating);
-        let mut best = self.proposal(self.contacts.clone());
-        for server in by_load {
-            let torn = [server.index()];
-            let (smaller, _) = neighbourhood::rebuild(model, &self.budget(), &plan, &torn);
-            let Some(smaller) = smaller else { continue };
-            let proposal = self.proposal(self.stay_where_possible(model, &smaller));
-            if proposal.moves <= max_moves && proposal.cost < best.cost {
-                best = proposal;
-                plan = smaller;
+    /// The present seats, if nothing better is found.
+    fn best(mut self) -> Proposal {
+        let present = self.session.proposal(self.session.contacts.clone());
+        let mut counts = Counts::default();
+        let proof = pursue(&self.model, self.budget, Goal::Optimum, &mut counts);
+        let least = proof.lower();
+        if let Some(plan) = proof.best() {
+            let optimal = self.seated(plan);
+            if optimal.moves <= self.max_moves {
+                return if optimal.cost < present.cost {
+                    optimal
+                } else {
+                    present
+                };
             }
         }
+        self.improve(present, least)
+    }
+
+    /// Tears down groups of servers and serves their players anew, as long as that finds cheaper seats
+    /// or as cheap ones that move no more players.
+    fn improve(&mut self, start: Proposal, least: Cost) -> Proposal {
+        let mut best = start;
+        let mut idle = 0;
+        while idle < PATIENCE && best.cost > least && !self.is_over() {
+            idle += 1;
+            let Some(found) = self.vary(&best) else {
+                continue;
+            };
+            if found.moves > self.max_moves || (found.cost, found.moves) > (best.cost, best.moves) {
+                continue;
+            }
+            if found.cost < best.cost {
+                idle = 0;
+            }
+            best = found;
+        }
         best
+    }
+
+    fn vary(&mut self, from: &Proposal) -> Option<Proposal> {
+        let session = self.session;
+        let seating = Seating::partial(&session.roster, session.bound, &from.contacts);
+        let plan = Plan::of_seating(&seating);
+        let torn = self.torn_down(&plan);
+        let start = what_stands(&self.model, &plan, &torn)?;
+        let most = match self.rng.random_bool(0.7) {
+            true => from.cost - self.model.cost_step(),
+            false => from.cost,
+        };
+        let (found, nodes) = complete(&self.model, self.budget, start, most);
+        self.nodes += nodes;
+        Some(self.seated(&found?))
+    }
+
+    /// An open server and some of those next to it.
+    fn torn_down(&mut self, plan: &Plan) -> Vec<usize> {
+        let mut open: Vec<usize> = plan.open().collect();
+        open.shuffle(&mut self.rng);
+        let number = self.rng.random_range(1..=LARGEST.min(open.len()));
+        if self.rng.random_bool(0.7) {
+            let apart = self.model.separations(open[0]);
+            open.sort_by_key(|&server| apart[server]);
+        }
+        open.truncate(number);
+        open
+    }
+
+    fn seated(&self, plan: &Plan) -> Proposal {
+        let contacts = self.session.stay_where_possible(&self.model, plan);
+        self.session.proposal(contacts)
+    }
+
+    fn is_over(&self) -> bool {
+        self.budget.time_is_up() || self.nodes >= self.budget.steps()
     }
 }

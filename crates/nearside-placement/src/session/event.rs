@@ -154,7 +154,7 @@ pub enum Reason {
 /// What an event has done, and how the session is afterwards.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// The number of the event, from 1.
+    /// Events taken so far, this one included; a refused one is not.
     pub number: u64,
     /// How it went.
     #[serde(flatten)]
@@ -174,6 +174,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// Whether nothing has changed.
+    pub fn is_refused(&self) -> bool {
+        matches!(self.settlement, Settlement::Refused { .. })
+    }
+
     /// Whether the bound and the loads hold and everybody has a seat.
     pub fn is_kept(&self) -> bool {
         self.settlement == Settlement::Kept

@@ -31,7 +31,8 @@ pub enum LogError {
 }
 
 impl SessionLog {
-    pub(super) fn new(setup: SessionSetup) -> Self {
+    /// Nothing has happened yet.
+    pub fn new(setup: SessionSetup) -> Self {
         Self {
             setup,
             events: Vec::new(),
@@ -65,7 +66,8 @@ impl SessionLog {
         std::iter::once(self.setup.to_json()).chain(self.events.iter().map(json))
     }
 
-    pub(super) fn push(&mut self, event: Event) {
+    /// Adds an event. Those that the session refuses may be left out: they change nothing.
+    pub fn push(&mut self, event: Event) {
         self.events.push(event);
     }
 
@@ -93,7 +95,7 @@ impl SessionLog {
     pub fn replay(&self) -> Session {
         let mut session = Session::new(self.setup.clone());
         for event in &self.events {
-            session.handle(event.clone());
+            session.handle(event);
         }
         session
     }

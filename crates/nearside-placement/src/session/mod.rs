@@ -1,18 +1,24 @@
 //! A session that goes on: players join and leave, latencies change, servers fail and come back. After
 //! every event the bound and the loads hold, or the event says why not. The same events give the same
-//! session, so its log is all that has to be kept.
+//! session, so its log is all that has to be kept; a snapshot saves replaying a long one.
 
 mod apply;
+mod bell;
 mod consolidate;
 mod event;
 mod log;
 mod seats;
 mod setup;
+mod snapshot;
 
+pub use bell::OutOfTime;
 pub use consolidate::MigrationPlan;
 pub use event::{Event, Move, Reason, Report, Settlement};
 pub use log::{LogError, SessionLog};
 pub use setup::{SessionSetup, SetupError};
+pub use snapshot::SnapshotError;
+
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -22,14 +28,15 @@ use crate::{Allocation, ClientId, Delay, Instance, ServerId};
 /// An online session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    setup: SessionSetup,
+    setup: Arc<SessionSetup>,
     bound: Delay,
     /// Servers, and the players who are here. A server that is down has no places.
     roster: Instance,
     contacts: Vec<Option<ServerId>>,
     /// Places of servers that are down, for when they come back.
     down: Vec<Option<Option<u32>>>,
-    log: SessionLog,
+    /// Events it has taken; those it has refused are none.
+    events: u64,
 }
 
 /// How a session is, for faces.
@@ -41,7 +48,7 @@ pub struct SessionView<'s> {
     pub delay_ms: Option<Delay>,
     /// Whether everybody has a seat and the bound holds.
     pub kept: bool,
-    /// Events so far.
+    /// Events taken so far.
     pub events: u64,
     /// Servers that are up or in use.
     pub servers: Vec<ServerView<'s>>,
@@ -81,13 +88,13 @@ impl Session {
             roster: setup.servers().clone(),
             contacts: Vec::new(),
             down: vec![None; setup.servers().servers().len()],
-            log: SessionLog::new(setup.clone()),
-            setup,
+            events: 0,
+            setup: Arc::new(setup),
         }
     }
 
     /// How it was set up.
-    pub const fn setup(&self) -> &SessionSetup {
+    pub fn setup(&self) -> &SessionSetup {
         &self.setup
     }
 
@@ -96,9 +103,9 @@ impl Session {
         self.bound
     }
 
-    /// What happened so far.
-    pub const fn log(&self) -> &SessionLog {
-        &self.log
+    /// Events it has taken so far; refused ones do not count.
+    pub const fn events(&self) -> u64 {
+        self.events
     }
 
     /// Players in the session.
@@ -136,7 +143,7 @@ impl Session {
             bound_ms: self.bound,
             delay_ms: self.delay(),
             kept: self.is_kept(&seating),
-            events: self.log.len(),
+            events: self.events,
             servers: self.server_views(&seating),
             clients: self.client_views(),
         }

@@ -1,8 +1,8 @@
 //! Finding seats: with as few moves as possible for one, with a new solution for all.
 
 use super::{Reason, Session};
-use crate::solver::{Counts, Goal, Model, Plan, Seating, pursue};
-use crate::{ClientId, ServerId, Task, explain};
+use crate::solver::{Budget, Counts, Goal, Model, Plan, Seating, pursue};
+use crate::{ClientId, Delay, ServerId, Task, explain};
 
 /// A server for each player, or none.
 pub(super) type Contacts = Vec<Option<ServerId>>;
@@ -38,34 +38,37 @@ impl Session {
     }
 
     /// New seats for everybody, who stay where they are as far as the solution lets them.
-    pub(super) fn seat_anew(&self) -> Result<Contacts, Reason> {
+    pub(super) fn seat_anew(&self, budget: &Budget<'_>) -> Result<Contacts, Reason> {
         if self.clients() == 0 {
             return Ok(Contacts::new());
         }
         let model = Model::new(self.task());
         let mut counts = Counts::default();
-        let proof = pursue(&model, &self.budget(), Goal::Optimum, &mut counts);
+        let proof = pursue(&model, budget, Goal::Optimum, &mut counts);
         match proof.best() {
             Some(plan) => Ok(self.stay_where_possible(&model, plan)),
-            None => Err(self.why_impossible()),
+            None => Err(self.why_impossible(budget)),
         }
     }
 
-    /// Seats under a plan: one's own, if the plan has the server with a radius that includes one, else
-    /// what the plan gives.
+    /// Seats under a plan: one's own, if the plan has the server open and the bound allows it, else what
+    /// the plan gives. Those whom the plan's radii include come first, then those for whom a radius
+    /// has to grow least.
     pub(super) fn stay_where_possible(&self, model: &Model<'_>, plan: &Plan) -> Contacts {
-        let may_stay = |client: ClientId, server: ServerId| {
-            let distance = self.roster.access(client, server);
-            Some(distance) <= plan.radius(server.index())
-        };
         let mut seating = plan.seat(model);
+        let mut homesick: Vec<(Delay, ClientId, ServerId)> = Vec::new();
         for client in self.roster.client_ids() {
-            let Some(home) = self.contacts[client.index()] else {
-                continue;
-            };
-            if may_stay(client, home)
-                && (seating.contact(client) == Some(home) || seating.has_place(home))
+            if let Some(home) = self.contacts[client.index()]
+                && let Some(radius) = plan.radius(home.index())
+                && seating.contact(client) != Some(home)
             {
+                let growth = self.roster.access(client, home) - radius;
+                homesick.push((growth.max(Delay::ZERO), client, home));
+            }
+        }
+        homesick.sort_unstable();
+        for (_, client, home) in homesick {
+            if seating.has_place(home) && seating.keeps_bound(client, home) {
                 seating.seat(client, home);
             }
         }
@@ -80,8 +83,8 @@ impl Session {
     }
 
     /// Who cannot be together, by name.
-    pub(super) fn why_impossible(&self) -> Reason {
-        let Some(conflict) = explain(self.task(), &self.budget()) else {
+    fn why_impossible(&self, budget: &Budget<'_>) -> Reason {
+        let Some(conflict) = explain(self.task(), budget) else {
             return Reason::GaveUp;
         };
         let name = |&client: &ClientId| self.roster.client_name(client).to_owned();

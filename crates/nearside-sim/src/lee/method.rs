@@ -158,13 +158,13 @@ fn session(task: Task<'_>, seed: u64) -> Run {
     let mut session = Session::new(setup);
     let mut moves = 0;
     for (number, client) in task.instance.client_ids().enumerate() {
-        let report = session.handle(join(task.instance, client));
+        let report = session.handle(&join(task.instance, client));
         if !report.is_kept() {
             return Run::nothing(task);
         }
         moves += report.moves.len().saturating_sub(1);
         if (number + 1) % JOINS_PER_CONSOLIDATION == 0 {
-            let report = session.handle(Event::Consolidate { max_moves: MOVES });
+            let report = session.handle(&Event::Consolidate { max_moves: MOVES });
             moves += report.moves.len();
         }
     }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -14,6 +15,15 @@ pub struct Server {
     pub addr: SocketAddr,
     running: Running,
     errors: std::thread::JoinHandle<()>,
+}
+
+/// Waits, but not for ever.
+pub fn wait_for(what: &str, wanted: impl Fn() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !wanted() {
+        assert!(Instant::now() < deadline, "no {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 impl Server {

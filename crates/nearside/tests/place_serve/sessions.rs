@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::common::{Folder, nearside};
 use super::http::Events;
 use super::schema::check;
-use super::server::Server;
+use super::server::{Server, wait_for};
 
 const SETUP: &str = r#"{"delay_bound_ms": 20, "servers": [{"name": "west"}, {"name": "mid"}, {"name": "east"}],
     "server_server_ms": [[0, 5, 10], [5, 0, 5], [10, 5, 0]]}"#;
@@ -131,7 +131,7 @@ fn sessions_survive_a_killed_process() {
     let report = server
         .post(&format!("{session}/leave"), r#"{"client": "bert"}"#)
         .expect(200);
-    assert_eq!(report.json()["number"], 5, "events go on where they ended");
+    assert_eq!(report.json()["number"], 4, "events go on where they ended");
     server.interrupt().expect_code(130);
 
     let server = Server::on_disk(&folder);
@@ -224,7 +224,7 @@ fn streams_tell_what_happens_and_what_was_missed() {
     let path = format!("{session}/events");
     let mut live = Events::open(server.addr, &path, "");
     let first = live.next().unwrap();
-    assert_eq!((first.kind.as_str(), first.id), ("view", None));
+    assert_eq!((first.kind.as_str(), first.id), ("view", Some(0)));
     check(
         &document,
         "View",
@@ -247,6 +247,128 @@ fn streams_tell_what_happens_and_what_was_missed() {
     server.ask("DELETE", &session, "").expect(204);
     assert_eq!(live.next(), None, "a session that ends ends its streams");
     assert_eq!(back.next(), None);
+}
+
+#[test]
+fn refused_events_are_neither_kept_nor_told() {
+    let server = Server::start(&[]);
+    let session = two_players(&server);
+    let mut live = Events::open(server.addr, &format!("{session}/events"), "");
+    assert_eq!(live.next().unwrap().id, Some(2));
+    let far = join("carl", 90, 90, 90);
+    let refused = server.post(&format!("{session}/join"), &far).expect(409);
+    assert_eq!(refused.json()["number"], 2);
+    let log = server.get(&format!("{session}/log")).expect(200).body;
+    assert!(!log.contains("carl"), "{log}");
+    server
+        .post(&format!("{session}/leave"), r#"{"client": "anna"}"#)
+        .expect(200);
+    let told = live.next().unwrap();
+    assert_eq!((told.kind.as_str(), told.id), ("report", Some(3)));
+    let large = join(&"x".repeat(2 << 20), 1, 2, 3);
+    server.post(&format!("{session}/join"), &large).expect(413);
+}
+
+#[test]
+fn a_session_wakes_from_its_snapshot_and_streams_get_a_view() {
+    let folder = Folder::new();
+    let server = Server::on_disk(&folder);
+    let session = two_players(&server);
+    let latencies = format!("{session}/latencies");
+    for number in 0..40 {
+        let ms = 2 + number % 3;
+        let body = json!({ "client": "anna", "latencies_ms": { "west": ms } });
+        server.post(&latencies, &body.to_string()).expect(200);
+    }
+    let (before, log) = (
+        server.get(&session).json(),
+        server.get(&format!("{session}/log")).body,
+    );
+    assert_eq!(before["events"], 42);
+    assert_eq!(log.lines().count(), 43);
+    server.kill();
+
+    let server = Server::on_disk(&folder);
+    assert_eq!(server.get(&session).expect(200).json(), before);
+    assert_eq!(server.get(&format!("{session}/log")).body, log);
+    let path = format!("{session}/events");
+    // The snapshot was taken after event 32: reports before it are gone, those after it are not.
+    let first = |seen: u32| {
+        let headers = format!("Last-Event-ID: {seen}\r\n");
+        let event = Events::open(server.addr, &path, &headers).next().unwrap();
+        (event.kind, event.id)
+    };
+    assert_eq!(first(31), ("view".to_owned(), Some(42)));
+    assert_eq!(first(32), ("report".to_owned(), Some(33)));
+}
+
+#[test]
+fn an_event_without_time_changes_nothing() {
+    let server = Server::start(&["--max-time", "0.000001"]);
+    let session = two_players(&server);
+    let before = server.get(&session).json();
+    let consolidate = format!("{session}/consolidate");
+    // Two moves would do and are found without a search, one needs a longer look.
+    for body in [
+        r#"{"max_moves": 1}"#,
+        r#"{"max_moves": 1, "dry_run": true}"#,
+    ] {
+        let refused = server.post(&consolidate, body).expect(503);
+        assert!(refused.body.contains("--max-time"), "{}", refused.body);
+    }
+    assert_eq!(server.get(&session).json(), before);
+}
+
+/// A session that takes long to consolidate.
+fn crowded(server: &Server) -> String {
+    let size = ["--servers", "300", "--clients", "150", "--bound", "23"];
+    let made = nearside(&[&["place", "generate"], &size[..]].concat()).expect_code(0);
+    let world: Value = serde_json::from_str(&made.stdout).unwrap();
+    let setup = json!({ "delay_bound_ms": 23, "steps": 1_000_000, "servers": world["servers"],
+        "server_server_ms": world["server_server_ms"] });
+    let session = server.session(&setup.to_string());
+    for (client, row) in world["client_server_ms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+    {
+        let ways = row.as_array().unwrap().iter().enumerate();
+        let ways: serde_json::Map<String, Value> = ways
+            .map(|(server, ms)| (format!("server-{}", server + 1), ms.clone()))
+            .collect();
+        let body = json!({ "client": client.to_string(), "latencies_ms": ways });
+        server.post(&format!("{session}/join"), &body.to_string());
+    }
+    session
+}
+
+#[test]
+fn who_looks_does_not_wait_for_who_solves_and_who_leaves_stops_it() {
+    let server = Server::start(&["--max-time", "300"]);
+    let session = crowded(&server);
+    let before = server.get(&session).expect(200).json();
+    let mut stream = super::http::connect(server.addr);
+    let path = format!("{session}/consolidate");
+    super::http::send(&mut stream, "POST", &path, "", br#"{"max_moves": 5}"#);
+    wait_for("event at work", || server.metric("events_running") == 1.0);
+    for _ in 0..3 {
+        assert_eq!(server.get(&session).expect(200).json(), before);
+        server.get(&format!("{session}/allocation")).expect(200);
+        server.get(&format!("{session}/log")).expect(200);
+        let mut follower = Events::open(server.addr, &format!("{session}/events"), "");
+        assert_eq!(follower.next().unwrap().kind, "view");
+    }
+    assert_eq!(
+        server.metric("events_running"),
+        1.0,
+        "it has not ended meanwhile"
+    );
+    drop(stream);
+    wait_for("end of the event", || {
+        server.metric("events_running") == 0.0
+    });
+    assert_eq!(server.get(&session).expect(200).json(), before);
 }
 
 #[test]

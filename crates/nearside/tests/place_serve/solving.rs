@@ -1,13 +1,14 @@
 //! Questions about instances: the answers, the limits, and those who do not wait.
 
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::time::Instant;
 
 use serde_json::Value;
 
 use super::common::{LONG, nearside};
 use super::http;
 use super::schema::check;
-use super::server::Server;
+use super::server::{Server, wait_for};
 
 fn example() -> String {
     let path = concat!(
@@ -23,14 +24,6 @@ fn hard() -> String {
     nearside(&[&["place", "generate"], &size[..]].concat())
         .expect_code(0)
         .stdout
-}
-
-fn wait_for(what: &str, wanted: impl Fn() -> bool) {
-    let deadline = Instant::now() + LONG;
-    while !wanted() {
-        assert!(Instant::now() < deadline, "no {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
@@ -185,6 +178,23 @@ fn web_pages_are_not_answered() {
         example().as_bytes(),
     );
     http::receive(&mut stream).expect(403);
+}
+
+#[test]
+fn a_name_that_somebody_made_point_here_is_not_answered() {
+    let server = Server::start(&["--host", "games.lan"]);
+    let ask = |host: &str| {
+        let mut stream = http::connect(server.addr);
+        let request =
+            format!("GET /v1/sessions HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        http::receive(&mut stream)
+    };
+    for host in ["localhost:8787", "127.0.0.1", "[::1]:8787", "Games.LAN"] {
+        ask(host).expect(200);
+    }
+    let refused = ask("rebound.example").expect(403);
+    assert!(refused.body.contains("--host"), "{}", refused.body);
 }
 
 #[test]

@@ -7,7 +7,7 @@ pub(super) use processes::node;
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use nearside_placement::distributed::{
     ClusterConfig, Committed, Crash, NetworkConfig, NodeId, simulate,
 };
@@ -30,13 +30,13 @@ pub(super) fn run(args: &DistributeArgs) -> Result<Exit> {
     let bound = input::bound(args.bound, &file)?;
     let mut config = ClusterConfig::of(&file.instance, bound)?;
     config.window = args.window;
-    check_crashes(args, config)?;
+    let crashes = crashes(args, &file.instance)?;
     let run = if args.in_virtual_time {
-        in_virtual_time(args, &file.instance, config)
+        in_virtual_time(args, &file.instance, config, &crashes)
     } else {
-        processes::run(args, &file.instance, bound, config)?
+        processes::run(args, &file.instance, bound, config, &crashes)?
     };
-    let report = Report::new(args, &file, bound, &run);
+    let report = Report::new(args, &file, bound, &crashes, &run);
     show::print(&if args.json {
         show::json(&report)?
     } else {
@@ -51,15 +51,28 @@ pub(super) fn run(args: &DistributeArgs) -> Result<Exit> {
     })
 }
 
-fn check_crashes(args: &DistributeArgs, config: ClusterConfig) -> Result<()> {
-    for crash in &args.crash {
-        let known = match crash.node.0 {
-            NodeId::Client(client) => client < config.clients,
-            NodeId::Server(server) => server < config.servers,
-        };
-        ensure!(known, "--crash: there is no node {}", crash.node.0);
-    }
-    Ok(())
+/// Who crashes when. Servers go before players of the same name.
+fn crashes(args: &DistributeArgs, instance: &Instance) -> Result<Vec<Crash>> {
+    let number = |place: usize| u16::try_from(place).ok();
+    let server = |name: &str| {
+        let mut servers = instance.servers().iter();
+        number(servers.position(|server| server.name == name)?).map(NodeId::Server)
+    };
+    let client = |name: &str| {
+        let mut clients = instance.clients().iter();
+        number(clients.position(|client| client == name)?).map(NodeId::Client)
+    };
+    let crash = |crash: &super::CrashArg| {
+        let node = server(&crash.name).or_else(|| client(&crash.name));
+        Ok(Crash {
+            node: node.with_context(|| {
+                format!("--crash: there is no server or player `{}`", crash.name)
+            })?,
+            at: Duration::from_secs_f64(crash.after),
+            back: None,
+        })
+    };
+    args.crash.iter().map(crash).collect()
 }
 
 /// How a distributed session went.
@@ -71,17 +84,17 @@ struct Run {
     messages: Option<u64>,
 }
 
-fn in_virtual_time(args: &DistributeArgs, instance: &Instance, config: ClusterConfig) -> Run {
-    let crash = |crash: &super::CrashArg| Crash {
-        node: crash.node.0,
-        at: Duration::from_secs_f64(crash.after),
-        back: None,
-    };
+fn in_virtual_time(
+    args: &DistributeArgs,
+    instance: &Instance,
+    config: ClusterConfig,
+    crashes: &[Crash],
+) -> Run {
     let network = NetworkConfig {
         loss: args.loss,
         duplicates: args.duplicates,
         jitter: Duration::from_secs_f64(args.jitter / 1e3),
-        crashes: args.crash.iter().map(crash).collect(),
+        crashes: crashes.to_vec(),
         seed: args.seed,
         patience: Duration::from_secs_f64(args.time.max(3_600.0)),
     };
@@ -112,8 +125,14 @@ struct Report {
 }
 
 impl Report {
-    fn new(args: &DistributeArgs, file: &PlacementFile, bound: Delay, run: &Run) -> Self {
-        let dead: Vec<NodeId> = args.crash.iter().map(|crash| crash.node.0).collect();
+    fn new(
+        args: &DistributeArgs,
+        file: &PlacementFile,
+        bound: Delay,
+        crashes: &[Crash],
+        run: &Run,
+    ) -> Self {
+        let dead: Vec<NodeId> = crashes.iter().map(|crash| crash.node).collect();
         let rest = Survivors::of(&file.instance, &dead);
         let expected = rest.library(bound);
         let seats = run

@@ -42,7 +42,7 @@ fn play(args: &OnlineArgs, name: &str, lines: impl BufRead) -> Result<Exit> {
             continue;
         };
         let event: Event = serde_json::from_str(&line).with_context(place)?;
-        let report = session.handle(event);
+        let report = session.handle(&event);
         if !args.quiet {
             serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;
             writeln!(out)?;

@@ -2,8 +2,11 @@
 //! sessions have threads of their own, so a hard question never holds up an easy one.
 
 mod book;
+mod deadline;
+mod face;
 mod failure;
 mod gate;
+mod hosts;
 mod metrics;
 mod openapi;
 mod requests;
@@ -66,21 +69,20 @@ pub(super) fn run(args: &ServeArgs) -> Result<Exit> {
     })
 }
 
-fn open_store(args: &ServeArgs) -> Result<Option<Store>> {
+fn open_store(args: &ServeArgs) -> Result<Store> {
     if args.in_memory {
-        return Ok(None);
+        return Store::in_memory().context("cannot keep sessions in memory");
     }
     let path = match &args.store {
         Some(path) => path.clone(),
         None => usual_store()?,
     };
-    let store = Store::open(&path).map_err(|error| {
+    Ok(Store::open(&path).map_err(|error| {
         WorldFailure(format!(
             "cannot open the store {}: {error} (--store names another, --in-memory does without)",
             path.display()
         ))
-    })?;
-    Ok(Some(store))
+    })?)
 }
 
 /// A file in the user's data folder, which is made if need be.

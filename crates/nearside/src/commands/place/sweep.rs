@@ -129,7 +129,8 @@ impl Sweep {
             .column(Column::new("status"))
             .column(Column::new("servers_used").heading("servers"))
             .column(Column::new("cost"))
-            .column(Column::new("delay_ms").heading("delay").unit("ms"));
+            .column(Column::new("delay_ms").heading("delay").unit("ms"))
+            .column(Column::new("lower_bound").heading("at least"));
         for row in &self.rows {
             let count = |number: usize| Cell::Count(number as u64);
             let delay = |delay: Delay| Cell::number(delay.as_millis(), 3);
@@ -141,6 +142,8 @@ impl Sweep {
                 row.cost
                     .map_or(Cell::Missing, |cost| Cell::number(cost.as_units(), 2)),
                 row.delay_ms.map_or(Cell::Missing, delay),
+                row.lower_bound
+                    .map_or(Cell::Missing, |lower| Cell::number(lower.as_units(), 2)),
             ]);
         }
         table
@@ -157,12 +160,14 @@ impl Sweep {
 
     /// Fewer servers to the right: each solver's steps.
     fn figure(&self) -> Figure {
-        let axis = |label: &str| Axis::linear(label);
+        let most = self.rows.iter().filter_map(|row| row.servers_used).max();
+        // Six or more, so that every tick is a whole number of servers.
+        let servers = Axis::linear("servers").range(0.0, most.unwrap_or(0).max(6) as f64);
         let figure = Figure::chart(
             "servers-by-bound",
             "Servers needed to keep a bound on the session delay.",
-            axis("bound, ms"),
-            axis("servers"),
+            Axis::linear("bound, ms"),
+            servers,
         );
         let mut names: Vec<&str> = Vec::new();
         for row in &self.rows {

@@ -12,7 +12,7 @@ use crate::cli::{at_least_one, seconds};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nearside place distribute session.json                 one process for each player and server
-  nearside place distribute session.json --virtual --loss 0.2 --crash s3@2 --crash c7@5
+  nearside place distribute session.json --virtual --loss 0.2 --crash tokyo@2 --crash anna@5
 
 Over real UDP on loopback, or in virtual time. With --window 1 the result is that of \
 `nearside place solve --solver zizo-sr-c`; this is checked.
@@ -35,19 +35,14 @@ pub struct DistributeArgs {
     /// Share of messages that are lost, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub loss: f64,
-    /// Share of messages that come twice, 0 to 1; virtual time only
-    #[arg(
-        long,
-        value_name = "SHARE",
-        default_value_t = 0.0,
-        requires = "in_virtual_time"
-    )]
+    /// Share of messages that come twice, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub duplicates: f64,
-    /// Milliseconds by which messages may be late, which reorders them; virtual time only
-    #[arg(long, value_name = "MS", default_value_t = 0.0, value_parser = not_negative, requires = "in_virtual_time")]
+    /// Milliseconds by which messages may be late, which reorders them
+    #[arg(long, value_name = "MS", default_value_t = 0.0, value_parser = not_negative)]
     pub jitter: f64,
-    /// A node that crashes: s3@2 is server 3 after 2 seconds, c7@0.5 player 7; may be repeated
-    #[arg(long, value_name = "NODE@S")]
+    /// A server or player that crashes, by name: tokyo@2 after 2 seconds; may be repeated
+    #[arg(long, value_name = "NAME@S")]
     pub crash: Vec<CrashArg>,
     /// The first UDP port on loopback; nodes take one each
     #[arg(long, value_name = "PORT", default_value_t = 21_000, value_parser = clap::value_parser!(u16).range(1024..60_000))]
@@ -79,10 +74,16 @@ pub struct NodeArgs {
     /// Share of messages to lose
     #[arg(long, default_value_t = 0.0)]
     pub loss: f64,
+    /// Share of messages to send twice
+    #[arg(long, default_value_t = 0.0)]
+    pub duplicates: f64,
+    /// Milliseconds by which messages may be late
+    #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
+    pub jitter: f64,
     /// The port of node c0
     #[arg(long)]
     pub base_port: u16,
-    /// Seed of the losses
+    /// Seed of the network's luck
     #[arg(long)]
     pub seed: u64,
 }

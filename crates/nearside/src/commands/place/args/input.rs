@@ -31,7 +31,7 @@ pub struct InputArgs {
     #[arg(long, help_heading = INPUT)]
     pub closure: bool,
     /// Players that each server takes, where the file does not say
-    #[arg(long, help_heading = INPUT, value_name = "N")]
+    #[arg(long, help_heading = INPUT, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub capacity: Option<u32>,
     /// Draw players and servers from a matrix of round-trip times instead of a file
     #[arg(long, help_heading = INPUT, value_name = "FILE", requires = "layout")]
@@ -41,17 +41,18 @@ pub struct InputArgs {
         long,
         help_heading = INPUT,
         value_name = "LAYOUT",
+        requires = "matrix",
         help = "How the matrix is stored: upper-u32-us:N[:SLICE], full-u16-10ms:N[:SLICE] or csv"
     )]
     pub layout: Option<MatrixLayout>,
     /// Servers to draw from the matrix
-    #[arg(long, help_heading = INPUT, value_name = "N", default_value_t = 100, value_parser = at_least_one)]
+    #[arg(long, help_heading = INPUT, value_name = "N", default_value_t = 100, value_parser = at_least_one, requires = "matrix")]
     pub draw_servers: usize,
     /// Players to draw from the matrix, other nodes than the servers
-    #[arg(long, help_heading = INPUT, value_name = "N", default_value_t = 50, value_parser = at_least_one)]
+    #[arg(long, help_heading = INPUT, value_name = "N", default_value_t = 50, value_parser = at_least_one, requires = "matrix")]
     pub draw_clients: usize,
     /// Delays between servers as a share of the matrix's, for well-provisioned links
-    #[arg(long, help_heading = INPUT, value_name = "SHARE", default_value_t = 1.0, value_parser = positive)]
+    #[arg(long, help_heading = INPUT, value_name = "SHARE", default_value_t = 1.0, value_parser = positive, requires = "matrix")]
     pub server_factor: f64,
 }
 

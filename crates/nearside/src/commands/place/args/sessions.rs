@@ -63,7 +63,7 @@ pub struct ServeArgs {
     /// Keep sessions in memory only
     #[arg(long)]
     pub in_memory: bool,
-    /// The longest that one request may solve, in seconds
+    /// The longest that one question or one event of a session may take, in seconds
     #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = seconds)]
     pub max_time: f64,
     /// Requests that solve at the same time; more wait for their turn [default: one for each core]
@@ -75,6 +75,10 @@ pub struct ServeArgs {
     /// Sessions at the same time
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = at_least_one)]
     pub max_sessions: usize,
+    /// A further name by which it may be asked on loopback, beside localhost and addresses; may be
+    /// repeated
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
     /// Stop after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,

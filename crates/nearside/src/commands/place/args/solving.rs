@@ -161,7 +161,7 @@ pub struct GenerateArgs {
     #[arg(long)]
     pub geo: bool,
     /// Players that each server takes
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub capacity: Option<u32>,
     /// The bound to write into the instance, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 30.0, value_parser = not_negative)]

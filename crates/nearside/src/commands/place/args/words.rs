@@ -60,11 +60,11 @@ impl FromStr for NodeArg {
     }
 }
 
-/// A crash as users write it: `s3@2`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A crash as users write it: `tokyo@2`.
+#[derive(Debug, Clone, PartialEq)]
 pub struct CrashArg {
-    /// Who.
-    pub node: NodeArg,
+    /// The name of a server or player.
+    pub name: String,
     /// After how many seconds.
     pub after: f64,
 }
@@ -73,11 +73,11 @@ impl FromStr for CrashArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (node, after) = text
-            .split_once('@')
-            .ok_or_else(|| format!("`{text}`: write NODE@SECONDS, such as s3@2"))?;
+        let (name, after) = text
+            .rsplit_once('@')
+            .ok_or_else(|| format!("`{text}`: write NAME@SECONDS, such as tokyo@2"))?;
         Ok(Self {
-            node: node.parse()?,
+            name: name.to_owned(),
             after: not_negative(after)?,
         })
     }

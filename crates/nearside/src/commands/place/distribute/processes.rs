@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use nearside_net::{LoopbackPorts, MonotonicClock, Stop, run_node};
 use nearside_placement::distributed::{
-    ClusterConfig, Committed, Epoch, Lossy, NodeEvent, NodeId, node_of,
+    ClusterConfig, Committed, Crash, Epoch, NodeEvent, NodeId, Rough, Roughness, node_of,
 };
 use nearside_placement::{Delay, Instance, PlacementFile, ServerId};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,12 @@ pub(crate) fn node(args: &NodeArgs) -> Result<Exit> {
     let me = args.node.0;
     let clock = MonotonicClock::start();
     let node = node_of(&file.instance, config, me, clock.now());
-    let mut node = Lossy::new(node, args.loss, args.seed);
+    let roughness = Roughness {
+        loss: args.loss,
+        duplicates: args.duplicates,
+        jitter: Duration::from_secs_f64(args.jitter / 1e3),
+    };
+    let mut node = Rough::new(node, roughness, args.seed);
     let stop = Stop::new()?;
     end_with_parent(stop.clone());
     let mut out = std::io::stdout().lock();
@@ -98,6 +103,7 @@ pub(super) fn run(
     instance: &Instance,
     bound: Delay,
     config: ClusterConfig,
+    crashes: &[Crash],
 ) -> Result<Run> {
     ensure!(
         ports(config, args.base_port).fit(),
@@ -113,7 +119,7 @@ pub(super) fn run(
     let shared = SharedInstance::write(instance, bound)?;
     let started = Instant::now();
     let mut cluster = Cluster::start(args, config, bound, &shared.0)?;
-    let ended = cluster.watch(args, &stop, started)?;
+    let ended = cluster.watch(args, crashes, &stop, started)?;
     Ok(Run {
         committed: ended.as_ref().and_then(committed),
         bound_unmet: ended.is_some_and(|line| line.contacts.is_none()),
@@ -203,25 +209,26 @@ impl Cluster {
     fn watch(
         &mut self,
         args: &DistributeArgs,
+        crashes: &[Crash],
         stop: &Stop,
         started: Instant,
     ) -> Result<Option<Line>> {
         let mut said: BTreeMap<NodeId, Line> = BTreeMap::new();
-        let mut crashes = args.crash.clone();
+        let mut crashes = crashes.to_vec();
         loop {
-            let elapsed = started.elapsed().as_secs_f64();
+            let elapsed = started.elapsed();
             crashes.retain(|crash| {
-                let due = crash.after <= elapsed;
+                let due = crash.at <= elapsed;
                 if due {
-                    self.crash(crash.node.0);
-                    said.remove(&crash.node.0);
+                    self.crash(crash.node);
+                    said.remove(&crash.node);
                 }
                 !due
             });
             if crashes.is_empty() && self.all_agree(&said) {
                 return Ok(said.into_values().last());
             }
-            if elapsed > args.time || stop.is_stopped() {
+            if elapsed.as_secs_f64() > args.time || stop.is_stopped() {
                 return Ok(None);
             }
             match self.lines.recv_timeout(Duration::from_millis(50)) {
@@ -284,6 +291,8 @@ fn start_one(args: &DistributeArgs, bound: Delay, file: &Path, node: NodeId) -> 
         .args(["--bound", &bound.as_millis().to_string()])
         .args(["--window", &args.window.to_string()])
         .args(["--loss", &args.loss.to_string()])
+        .args(["--duplicates", &args.duplicates.to_string()])
+        .args(["--jitter", &args.jitter.to_string()])
         .args(["--base-port", &args.base_port.to_string()])
         .args(["--seed", &seed_of(args.seed, node).to_string()])
         .stdin(Stdio::piped())

@@ -1,117 +1,86 @@
-//! All sessions by id. One that is only on disk is replayed when it is first asked for, so a restart
-//! takes no time. All but [`Book::ids`] and [`Book::len`] may wait for the disk or a solver: call it off
-//! the network's thread.
+//! All sessions by id. One that is only in the store is woken when it is first asked for, so a restart
+//! takes no time. What readers see lies apart from the session itself: nobody who looks waits for a
+//! solver. All but [`Book::ids`], [`Book::len`] and [`Book::face`] may wait for the disk or a solver:
+//! call it off the network's thread.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
-use nearside_placement::session::{Event, Report, SessionLog};
+use nearside_placement::session::{Event, MigrationPlan, Report};
 use nearside_placement::{Session, SessionSetup};
 use tokio::sync::broadcast;
 
+use super::deadline::Deadline;
+use super::face::{Face, RECENT, Subscription, Told};
 use super::failure::Failure;
-use super::store::Store;
+use super::store::{Saved, Store};
 use crate::exit::WorldFailure;
 
-/// Reports that a stream which comes back can still get.
-const RECENT: usize = 256;
-/// Events of one session: beyond them its log takes too long to replay.
+/// Events of one session: beyond them its log is too long to be handed out.
 const MAX_EVENTS: u64 = 100_000;
+/// Events between two snapshots: so many are replayed at most when a session wakes.
+const SNAPSHOT_EVERY: u64 = 32;
 /// Steps of one event, about ten seconds for 100 servers and 50 players.
 const MAX_STEPS: u64 = 1_000_000;
 
 /// The sessions.
 pub(super) struct Book {
     slots: Mutex<BTreeMap<String, Arc<Slot>>>,
-    store: Option<Store>,
+    store: Store,
     most: usize,
 }
 
-/// One session, alive or on disk.
+/// One session, awake or in the store.
 struct Slot {
+    /// Held while an event is decided.
     state: Mutex<State>,
+    /// Held for a moment. `None` as long as the session has not been woken.
+    face: Mutex<Option<Face>>,
     reports: broadcast::Sender<Arc<Told>>,
 }
 
 enum State {
-    OnDisk,
-    Alive(Box<Live>),
+    Stored,
+    Awake(Box<Session>),
     Removed,
 }
 
-/// A session with what it said last.
-pub(super) struct Live {
-    pub(super) session: Session,
-    recent: VecDeque<Arc<Told>>,
-}
-
-/// A report as streams send it.
-#[derive(Debug)]
-pub(super) struct Told {
-    pub(super) number: u64,
-    pub(super) text: String,
-}
-
-/// What a stream starts with, and where the rest comes from.
-pub(super) struct Subscription {
-    /// The session as it is, for those who have seen nothing yet.
-    pub(super) view: Option<String>,
-    pub(super) missed: Vec<Arc<Told>>,
-    pub(super) reports: broadcast::Receiver<Arc<Told>>,
-}
-
 impl Slot {
-    fn new(state: State) -> Arc<Self> {
+    fn stored() -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(state),
+            state: Mutex::new(State::Stored),
+            face: Mutex::new(None),
             reports: broadcast::channel(RECENT).0,
         })
     }
-}
 
-impl Live {
-    fn new(session: Session) -> Self {
-        Self {
-            session,
-            recent: VecDeque::new(),
-        }
+    fn awake(session: Session) -> Arc<Self> {
+        let slot = Self::stored();
+        *lock(&slot.face) = Some(Face::new(&session));
+        *lock(&slot.state) = State::Awake(Box::new(session));
+        slot
     }
 
-    /// Replays a log, which gives the same reports again.
-    fn replay(lines: &[String]) -> anyhow::Result<Self> {
-        let log = SessionLog::from_lines(lines.iter().map(String::as_str))?;
-        let mut live = Self::new(Session::new(log.setup().clone()));
-        for event in log.events() {
-            live.take(event.clone());
-        }
-        Ok(live)
-    }
-
-    fn take(&mut self, event: Event) -> (Report, Arc<Told>) {
-        let report = self.session.handle(event);
-        let told = Arc::new(Told {
-            number: report.number,
-            text: serde_json::to_string(&report).expect("a report is plain data"),
-        });
-        if self.recent.len() == RECENT {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(Arc::clone(&told));
-        (report, told)
+    /// Shows the session as it is now, and tells all who listen. Who subscribes meanwhile waits for
+    /// the face, so nobody misses a report or gets it twice.
+    fn show(&self, session: &Session, told: Told) {
+        let mut face = lock(&self.face);
+        let told = face
+            .get_or_insert_with(|| Face::new(session))
+            .turn(session, told);
+        // Nobody listens: nobody is told.
+        let _ = self.reports.send(told);
     }
 }
 
 impl Book {
     /// The sessions of a store.
-    pub(super) fn open(store: Option<Store>, most: usize) -> anyhow::Result<Self> {
-        let ids = match &store {
-            Some(store) => store.ids().map_err(|error| {
-                WorldFailure(format!("cannot read the sessions of the store: {error}"))
-            })?,
-            None => Vec::new(),
-        };
-        let slots = ids.into_iter().map(|id| (id, Slot::new(State::OnDisk)));
+    pub(super) fn open(store: Store, most: usize) -> anyhow::Result<Self> {
+        let ids = store.ids().map_err(|error| {
+            WorldFailure(format!("cannot read the sessions of the store: {error}"))
+        })?;
+        let slots = ids.into_iter().map(|id| (id, Slot::stored()));
         Ok(Self {
             slots: Mutex::new(slots.collect()),
             store,
@@ -135,14 +104,11 @@ impl Book {
         }
         let id = new_id().map_err(Failure::internal)?;
         let text = setup.to_json();
-        let live = Box::new(Live::new(Session::new(setup)));
-        self.insert(&id, Slot::new(State::Alive(live)))?;
-        if let Some(store) = &self.store {
-            store.create(&id, &text).map_err(|error| {
-                lock(&self.slots).remove(&id);
-                Failure::store(error)
-            })?;
-        }
+        self.insert(&id, Slot::awake(Session::new(setup)))?;
+        self.store.create(&id, &text).map_err(|error| {
+            lock(&self.slots).remove(&id);
+            Failure::store(error)
+        })?;
         Ok(id)
     }
 
@@ -160,54 +126,92 @@ impl Book {
     pub(super) fn remove(&self, id: &str) -> Result<(), Failure> {
         let slot = self.slot(id)?;
         let mut state = lock(&slot.state);
-        if let Some(store) = &self.store {
-            store.remove(id).map_err(Failure::store)?;
-        }
+        self.store.remove(id).map_err(Failure::store)?;
         *state = State::Removed;
         lock(&self.slots).remove(id);
         Ok(())
     }
 
-    /// Looks at a session.
-    pub(super) fn look<T>(&self, id: &str, look: impl FnOnce(&Live) -> T) -> Result<T, Failure> {
-        let slot = self.slot(id)?;
-        let mut state = lock(&slot.state);
-        Ok(look(self.wake(id, &mut state)?))
+    /// What there is to see of a session; `None` as long as it has not been woken.
+    pub(super) fn face(&self, id: &str) -> Result<Option<Face>, Failure> {
+        Ok(lock(&self.slot(id)?.face).clone())
     }
 
-    /// An event: first to the store, then to the session, then to all who listen.
-    pub(super) fn handle(&self, id: &str, event: Event) -> Result<Report, Failure> {
+    /// The same, woken if need be.
+    pub(super) fn woken(&self, id: &str) -> Result<Face, Failure> {
+        let slot = self.slot(id)?;
+        if let Some(face) = lock(&slot.face).clone() {
+            return Ok(face);
+        }
+        let mut state = lock(&slot.state);
+        let session = self.wake(id, &slot, &mut state)?;
+        let face = lock(&slot.face).clone();
+        Ok(face.unwrap_or_else(|| Face::new(session)))
+    }
+
+    /// An event: decided first, then to the store, then to all who listen. One that is refused changes
+    /// nothing, so nobody is told but who asked.
+    pub(super) fn handle(
+        &self,
+        id: &str,
+        event: &Event,
+        deadline: &Deadline,
+    ) -> Result<Report, Failure> {
         let slot = self.slot(id)?;
         let mut state = lock(&slot.state);
-        let live = self.wake(id, &mut state)?;
-        let number = live.session.log().len() + 1;
-        if number > MAX_EVENTS {
+        let session = self.wake(id, &slot, &mut state)?;
+        if session.events() >= MAX_EVENTS {
             let why = format!("the session has had {MAX_EVENTS} events; start another");
             return Err(Failure::limit(why));
         }
-        if let Some(store) = &self.store {
-            let text = serde_json::to_string(&event).expect("an event is plain data");
-            store.append(id, number, &text).map_err(Failure::store)?;
+        let decided = session.after(event, &|| deadline.is_over());
+        let (after, report) = decided.map_err(Failure::out_of_time)?;
+        if report.is_refused() {
+            return Ok(report);
         }
-        let (report, told) = live.take(event);
-        // Nobody listens: nobody is told.
-        let _ = slot.reports.send(told);
+        let text = serde_json::to_string(event).expect("an event is plain data");
+        let due = report.number % SNAPSHOT_EVERY == 0;
+        let snapshot = due.then(|| after.to_snapshot());
+        let stored = self
+            .store
+            .append(id, report.number, &text, snapshot.as_deref());
+        stored.map_err(Failure::store)?;
+        *session = after;
+        slot.show(session, Told::new(&report));
         Ok(report)
     }
 
-    /// All reports after number `seen`, as far back as they are kept, and all to come.
-    pub(super) fn subscribe(&self, id: &str, seen: Option<u64>) -> Result<Subscription, Failure> {
+    /// Who would move. Works on a copy: nobody waits for it.
+    pub(super) fn plan(
+        &self,
+        id: &str,
+        max_moves: usize,
+        deadline: &Deadline,
+    ) -> Result<MigrationPlan, Failure> {
         let slot = self.slot(id)?;
-        let mut state = lock(&slot.state);
-        let live = self.wake(id, &mut state)?;
-        let missed = live.recent.iter();
-        let missed = missed.filter(|told| seen.is_some_and(|seen| told.number > seen));
-        let view = || serde_json::to_string(&live.session.view()).expect("a view is plain data");
-        Ok(Subscription {
-            view: seen.is_none().then(view),
-            missed: missed.cloned().collect(),
-            reports: slot.reports.subscribe(),
-        })
+        let copy = self.wake(id, &slot, &mut lock(&slot.state))?.clone();
+        let plan = copy.plan_consolidation_within(max_moves, &|| deadline.is_over());
+        plan.map_err(Failure::out_of_time)
+    }
+
+    /// Set-up and events, a line each.
+    pub(super) fn log(&self, id: &str) -> Result<String, Failure> {
+        self.slot(id)?;
+        let saved = self.store.log(id).map_err(Failure::store)?;
+        let Saved { setup, events, .. } = saved.ok_or_else(|| Failure::no_session(id))?;
+        Ok(events
+            .into_iter()
+            .fold(setup + "\n", |text, line| text + &line + "\n"))
+    }
+
+    /// All reports after number `seen`, or how the session is where they are not kept any more; and
+    /// all reports to come.
+    pub(super) fn subscribe(&self, id: &str, seen: Option<u64>) -> Result<Subscription, Failure> {
+        self.woken(id)?;
+        let slot = self.slot(id)?;
+        let face = lock(&slot.face);
+        let face = face.as_ref().ok_or_else(|| Failure::no_session(id))?;
+        Ok(face.subscription(seen, slot.reports.subscribe()))
     }
 
     fn slot(&self, id: &str) -> Result<Arc<Slot>, Failure> {
@@ -218,23 +222,38 @@ impl Book {
             .ok_or_else(|| Failure::no_session(id))
     }
 
-    fn wake<'s>(&self, id: &str, state: &'s mut State) -> Result<&'s mut Live, Failure> {
-        if let State::OnDisk = state {
-            let live = self
+    fn wake<'s>(
+        &self,
+        id: &str,
+        slot: &Slot,
+        state: &'s mut State,
+    ) -> Result<&'s mut Session, Failure> {
+        if let State::Stored = state {
+            let (session, face) = self
                 .load(id)
                 .map_err(|error| Failure::store(format!("{error:#}")))?;
-            *state = State::Alive(Box::new(live));
+            *lock(&slot.face) = Some(face);
+            *state = State::Awake(Box::new(session));
         }
         match state {
-            State::Alive(live) => Ok(live),
-            State::OnDisk | State::Removed => Err(Failure::no_session(id)),
+            State::Awake(session) => Ok(session),
+            State::Stored | State::Removed => Err(Failure::no_session(id)),
         }
     }
 
-    fn load(&self, id: &str) -> anyhow::Result<Live> {
-        let store = self.store.as_ref().context("there is no store")?;
-        let lines = store.log(id)?.context("the session is not there")?;
-        Live::replay(&lines)
+    /// From the last snapshot on; replayed events give the same reports again.
+    fn load(&self, id: &str) -> anyhow::Result<(Session, Face)> {
+        let saved = self.store.load(id)?.context("the session is not there")?;
+        let mut session = match &saved.snapshot {
+            Some(text) => Session::from_snapshot(text)?,
+            None => Session::new(SessionSetup::from_json(saved.setup.as_bytes())?),
+        };
+        let mut face = Face::new(&session);
+        for event in &saved.events {
+            let report = session.handle(&serde_json::from_str(event)?);
+            face.turn(&session, Told::new(&report));
+        }
+        Ok((session, face))
     }
 }
 

@@ -3,7 +3,10 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use nearside_placement::session::OutOfTime;
 use serde_json::json;
+
+use super::requests::Limit;
 
 /// A refusal over HTTP.
 #[derive(Debug)]
@@ -47,11 +50,10 @@ impl Failure {
         )
     }
 
-    pub(super) fn too_large(most: usize) -> Self {
-        Self::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!("larger than {most} bytes (--max-body raises it)"),
-        )
+    pub(super) fn too_large(most: Limit) -> Self {
+        let Limit { bytes, advice } = most;
+        let error = format!("larger than {bytes} bytes ({advice})");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, error)
     }
 
     pub(super) fn too_slow() -> Self {
@@ -66,6 +68,12 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, why)
     }
 
+    /// The deadline has come before an event was decided.
+    pub(super) fn out_of_time(error: OutOfTime) -> Self {
+        let error = format!("{error} (--max-time, steps of the set-up)");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
+    }
+
     /// A limit that waiting does not lift.
     pub(super) fn limit(why: impl ToString) -> Self {
         Self::new(StatusCode::CONFLICT, why)
@@ -76,6 +84,11 @@ impl Failure {
             StatusCode::FORBIDDEN,
             "requests of web pages (with an Origin header) are not answered",
         )
+    }
+
+    pub(super) fn wrong_host(host: &str) -> Self {
+        let error = format!("this is not `{host}` (--host allows a name)");
+        Self::new(StatusCode::FORBIDDEN, error)
     }
 
     /// The store does not take it; nothing has changed.

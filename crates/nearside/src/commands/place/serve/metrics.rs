@@ -17,6 +17,7 @@ pub(super) struct Metrics {
     events: Mutex<BTreeMap<&'static str, u64>>,
     solve_micros: AtomicU64,
     running: AtomicU64,
+    deciding: AtomicU64,
     cancelled: AtomicU64,
     streams: AtomicU64,
 }
@@ -43,6 +44,11 @@ impl Metrics {
     /// Counts somebody at work until dropped.
     pub(super) fn running(&self) -> Counted<'_> {
         Counted::new(&self.running)
+    }
+
+    /// The same for events of sessions.
+    pub(super) fn deciding(&self) -> Counted<'_> {
+        Counted::new(&self.deciding)
     }
 
     pub(super) fn stream_opened(&self) {
@@ -104,6 +110,12 @@ impl Metrics {
                 "gauge",
                 "Solves at work now.",
                 &self.running,
+            ),
+            (
+                "events_running",
+                "gauge",
+                "Events of sessions at work now.",
+                &self.deciding,
             ),
             (
                 "streams_total",

@@ -95,12 +95,12 @@ fn effort() -> [Value; 3] {
         query(
             "time_s",
             "number",
-            "Seconds to spend, 10 unless said, at most what the service allows; what was found until then is the answer.",
+            "Seconds to spend, 10 unless said (with steps: what the service allows), at most what the service allows; what was found until then is the answer.",
         ),
         query(
             "steps",
             "integer",
-            "Steps to spend; unlike time they give the same answer everywhere.",
+            "Steps to spend; unlike time they give the same answer everywhere, as long as the time suffices for them.",
         ),
         query("seed", "integer", "Seed of random choices, 1 unless said."),
     ]
@@ -172,7 +172,7 @@ fn happenings() -> [(&'static str, Value); 5] {
     );
     let stream = json!({
         "summary": "Follow a session: server-sent events",
-        "description": "The first event is `view` (a View), then one `report` (a Report) for each event of the session, its number as id. With Last-Event-ID the stream begins after that number, as far as 256 reports reach back. `lagged` tells how many reports a slow reader has missed.",
+        "description": "The first event is `view` (a View), then one `report` (a Report) for each event of the session, its number as id; a refused event has none. With Last-Event-ID the stream begins after that number if all reports since are kept, up to 256, and with a new `view` if not. A reader who is too slow gets a new `view` too.",
         "parameters": [{ "name": "Last-Event-ID", "in": "header", "schema": { "type": "integer" } }],
         "responses": {
             "200": content("A stream without end.", "text/event-stream", &json!({ "type": "string" })),
@@ -273,7 +273,7 @@ fn failure(status: &str) -> Value {
         "408" => "The body did not arrive in time.",
         "409" => "A limit that waiting does not lift.",
         "413" => "The body is too large.",
-        _ => "Too busy; try again.",
+        _ => "Too busy, or no time to decide; nothing has changed, try again.",
     };
     content(description, "application/json", &reference("Error"))
 }

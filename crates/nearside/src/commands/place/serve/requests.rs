@@ -10,7 +10,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::failure::Failure;
-use super::service::Service;
 
 /// The longest that a body may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
@@ -18,15 +17,24 @@ const ARRIVAL: Duration = Duration::from_secs(30);
 /// broken connection.
 const COURTESY: usize = 16 << 20;
 
+/// How large a body may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    pub(super) bytes: usize,
+    /// What to tell whoever sends more.
+    pub(super) advice: &'static str,
+}
+
 /// The whole body, if it is small enough and comes soon enough.
-pub(super) async fn body(service: &Service, body: Body) -> Result<Vec<u8>, Failure> {
-    match tokio::time::timeout(ARRIVAL, collect(body, service.max_body)).await {
+pub(super) async fn body(body: Body, most: Limit) -> Result<Vec<u8>, Failure> {
+    match tokio::time::timeout(ARRIVAL, collect(body, most)).await {
         Ok(bytes) => bytes,
         Err(_) => Err(Failure::too_slow()),
     }
 }
 
-async fn collect(body: Body, most: usize) -> Result<Vec<u8>, Failure> {
+async fn collect(body: Body, limit: Limit) -> Result<Vec<u8>, Failure> {
+    let most = limit.bytes;
     let mut chunks = body.into_data_stream();
     let (mut bytes, mut total) = (Vec::new(), 0_usize);
     while let Some(chunk) = chunks.next().await {
@@ -41,7 +49,7 @@ async fn collect(body: Body, most: usize) -> Result<Vec<u8>, Failure> {
     }
     match total <= most {
         true => Ok(bytes),
-        false => Err(Failure::too_large(most)),
+        false => Err(Failure::too_large(limit)),
     }
 }
 
@@ -54,6 +62,11 @@ pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
 pub(super) struct Written(Vec<u8>);
 
 impl Written {
+    /// A document that was written before.
+    pub(super) fn text(json: &str) -> Self {
+        Self(json.as_bytes().to_vec())
+    }
+
     pub(super) fn new(answer: &impl Serialize) -> Result<Self, Failure> {
         serde_json::to_vec(answer)
             .map(Self)

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header;
+use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
+use nearside_placement::session::Event;
 
 use super::failure::Failure;
 use super::service::{Service, Shared};
+use super::sessions::{Join, Latencies, Leave};
 use super::{openapi, sessions, solving, stream};
 
 pub(super) fn router(service: Arc<Service>) -> Router {
@@ -38,13 +40,16 @@ fn routes() -> Vec<(&'static str, MethodRouter<Shared>)> {
             get(sessions::show).delete(sessions::remove),
         ),
         ("/v1/sessions/{id}/allocation", get(sessions::allocation)),
-        ("/v1/sessions/{id}/join", post(sessions::join)),
-        ("/v1/sessions/{id}/leave", post(sessions::leave)),
-        ("/v1/sessions/{id}/latencies", post(sessions::latencies)),
+        ("/v1/sessions/{id}/join", post(sessions::take::<Join>)),
+        ("/v1/sessions/{id}/leave", post(sessions::take::<Leave>)),
+        (
+            "/v1/sessions/{id}/latencies",
+            post(sessions::take::<Latencies>),
+        ),
         ("/v1/sessions/{id}/consolidate", post(sessions::consolidate)),
         (
             "/v1/sessions/{id}/events",
-            get(stream::events).post(sessions::event),
+            get(stream::events).post(sessions::take::<Event>),
         ),
         ("/v1/sessions/{id}/log", get(sessions::log)),
         ("/health", get(async || "ok\n")),
@@ -69,8 +74,9 @@ async fn document() -> Response {
         .into_response()
 }
 
-/// Counts every answer, and answers no web page: whoever visits one should not thereby change
-/// sessions on this machine.
+/// Counts every answer, and answers no web page: whoever visits one should not thereby change or read
+/// sessions on this machine. Pages of other origins send `Origin` with all that could change
+/// something; a page whose name was made to point here (DNS rebinding) sends that name as `Host`.
 async fn watch(State(service): State<Shared>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>();
     let path = path.map_or("other", MatchedPath::as_str);
@@ -80,9 +86,13 @@ async fn watch(State(service): State<Shared>, request: Request, next: Next) -> R
         _ => "OTHER",
     };
     let route = format!("{method} {path}");
-    let response = match request.headers().contains_key(header::ORIGIN) {
-        true => Failure::from_a_web_page().into_response(),
-        false => next.run(request).await,
+    let headers = request.headers();
+    let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
+    let host = host.map(String::from_utf8_lossy);
+    let response = match host {
+        _ if headers.contains_key(header::ORIGIN) => Failure::from_a_web_page().into_response(),
+        Some(host) if !service.hosts.include(&host) => Failure::wrong_host(&host).into_response(),
+        _ => next.run(request).await,
     };
     service.metrics.request(route, response.status().as_u16());
     response

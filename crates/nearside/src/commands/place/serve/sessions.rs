@@ -13,19 +13,23 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::book::Live;
+use super::deadline::Deadline;
+use super::face::Face;
 use super::failure::Failure;
-use super::requests::{self, Written};
-use super::service::{Shared, elsewhere};
+use super::requests::{self, Limit, Written};
+use super::service::{Service, Shared, elsewhere};
+
+/// The largest event: a player's ways to 10,000 servers fit.
+const EVENT: Limit = Limit {
+    bytes: 1 << 20,
+    advice: "events are small",
+};
 
 /// `POST /v1/sessions`
 pub(super) async fn create(State(service): State<Shared>, body: Body) -> Result<Response, Failure> {
-    let admitted = service.sessions.admit()?;
-    let bytes = requests::body(&service, body).await?;
-    let turn = admitted.turn().await?;
-    let id = elsewhere(move || {
-        let _turn = turn;
-        let setup = SessionSetup::from_json(&bytes).map_err(Failure::bad_request)?;
+    let most = service.max_body;
+    let id = work(service, body, most, |service, bytes, _| {
+        let setup = SessionSetup::from_json(bytes).map_err(Failure::bad_request)?;
         service.book.create(setup)
     })
     .await?;
@@ -43,7 +47,7 @@ pub(super) async fn show(
     State(service): State<Shared>,
     Path(id): Path<String>,
 ) -> Result<Written, Failure> {
-    look(service, id, |live| Written::new(&live.session.view())).await?
+    Ok(Written::text(&look(service, id).await?.view))
 }
 
 /// `GET /v1/sessions/{id}/allocation`
@@ -51,15 +55,7 @@ pub(super) async fn allocation(
     State(service): State<Shared>,
     Path(id): Path<String>,
 ) -> Result<Written, Failure> {
-    look(service, id, |live| {
-        let view = live.session.view();
-        let seats = view
-            .clients
-            .iter()
-            .map(|client| (client.name, client.server));
-        Written::new(&seats.collect::<BTreeMap<_, _>>())
-    })
-    .await?
+    Ok(Written::text(&look(service, id).await?.allocation))
 }
 
 /// `GET /v1/sessions/{id}/log`
@@ -67,11 +63,10 @@ pub(super) async fn log(
     State(service): State<Shared>,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    let text = look(service, id, |live| {
-        live.session
-            .log()
-            .lines()
-            .fold(String::new(), |text, line| text + &line + "\n")
+    let turn = service.reading.admit()?.turn().await?;
+    let text = elsewhere(move || {
+        let _turn = turn;
+        service.book.log(&id)
     })
     .await?;
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], text).into_response())
@@ -82,16 +77,19 @@ pub(super) async fn remove(
     State(service): State<Shared>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Failure> {
-    let turn = service.sessions.admit()?.turn().await?;
-    elsewhere(move || {
-        let _turn = turn;
+    work(service, Body::empty(), EVENT, move |service, _, _| {
         service.book.remove(&id)
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A player and their ways, of `join` and `latencies`.
+/// The body of a request that becomes an event.
+pub(super) trait Wish: DeserializeOwned + Send + 'static {
+    fn event(self) -> Event;
+}
+
+/// A player and their ways.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Ways {
@@ -99,11 +97,65 @@ struct Ways {
     latencies_ms: BTreeMap<String, Option<f64>>,
 }
 
+/// The body of `join`.
+#[derive(Deserialize)]
+pub(super) struct Join(Ways);
+
+/// The body of `latencies`.
+#[derive(Deserialize)]
+pub(super) struct Latencies(Ways);
+
 /// The body of `leave`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Leaver {
+pub(super) struct Leave {
     client: String,
+}
+
+impl Wish for Join {
+    fn event(self) -> Event {
+        Event::Join {
+            client: self.0.client,
+            latencies_ms: self.0.latencies_ms,
+        }
+    }
+}
+
+impl Wish for Latencies {
+    fn event(self) -> Event {
+        Event::Latencies {
+            client: self.0.client,
+            latencies_ms: self.0.latencies_ms,
+        }
+    }
+}
+
+impl Wish for Leave {
+    fn event(self) -> Event {
+        Event::Leave {
+            client: self.client,
+        }
+    }
+}
+
+/// `events` takes any event of a log.
+impl Wish for Event {
+    fn event(self) -> Event {
+        self
+    }
+}
+
+/// `POST /v1/sessions/{id}/…`: reads a wish and tells what became of it.
+pub(super) async fn take<W: Wish>(
+    State(service): State<Shared>,
+    Path(id): Path<String>,
+    body: Body,
+) -> Result<Response, Failure> {
+    work(service, body, EVENT, move |service, bytes, deadline| {
+        let event = requests::json::<W>(bytes)?.event();
+        told(service, &service.book.handle(&id, &event, deadline)?)
+    })
+    .await
 }
 
 /// The body of `consolidate`.
@@ -115,98 +167,26 @@ struct Consolidation {
     dry_run: bool,
 }
 
-/// `POST /v1/sessions/{id}/join`
-pub(super) async fn join(
-    State(service): State<Shared>,
-    Path(id): Path<String>,
-    body: Body,
-) -> Result<Response, Failure> {
-    let event = |ways: Ways| Event::Join {
-        client: ways.client,
-        latencies_ms: ways.latencies_ms,
-    };
-    handle(service, id, body, event).await
-}
-
-/// `POST /v1/sessions/{id}/leave`
-pub(super) async fn leave(
-    State(service): State<Shared>,
-    Path(id): Path<String>,
-    body: Body,
-) -> Result<Response, Failure> {
-    let event = |leaver: Leaver| Event::Leave {
-        client: leaver.client,
-    };
-    handle(service, id, body, event).await
-}
-
-/// `POST /v1/sessions/{id}/latencies`
-pub(super) async fn latencies(
-    State(service): State<Shared>,
-    Path(id): Path<String>,
-    body: Body,
-) -> Result<Response, Failure> {
-    let event = |ways: Ways| Event::Latencies {
-        client: ways.client,
-        latencies_ms: ways.latencies_ms,
-    };
-    handle(service, id, body, event).await
-}
-
-/// `POST /v1/sessions/{id}/events`: any event of a log.
-pub(super) async fn event(
-    State(service): State<Shared>,
-    Path(id): Path<String>,
-    body: Body,
-) -> Result<Response, Failure> {
-    handle(service, id, body, |event: Event| event).await
-}
-
 /// `POST /v1/sessions/{id}/consolidate`: does it, or says what it would do.
 pub(super) async fn consolidate(
     State(service): State<Shared>,
     Path(id): Path<String>,
     body: Body,
 ) -> Result<Response, Failure> {
-    let admitted = service.sessions.admit()?;
-    let bytes = requests::body(&service, body).await?;
-    let turn = admitted.turn().await?;
-    elsewhere(move || {
-        let _turn = turn;
-        let Consolidation { max_moves, dry_run } = requests::json(&bytes)?;
+    work(service, body, EVENT, move |service, bytes, deadline| {
+        let Consolidation { max_moves, dry_run } = requests::json(bytes)?;
         if dry_run {
-            let plan = service
-                .book
-                .look(&id, |live| live.session.plan_consolidation(max_moves))?;
+            let plan = service.book.plan(&id, max_moves, deadline)?;
             return Ok(Written::new(&plan)?.into_response());
         }
-        let report = service.book.handle(&id, Event::Consolidate { max_moves })?;
-        told(&service, &report)
-    })
-    .await
-}
-
-/// Reads a body, makes an event of it, and tells what became of it.
-async fn handle<B: DeserializeOwned>(
-    service: Shared,
-    id: String,
-    body: Body,
-    event: impl FnOnce(B) -> Event + Send + 'static,
-) -> Result<Response, Failure> {
-    let admitted = service.sessions.admit()?;
-    let bytes = requests::body(&service, body).await?;
-    let turn = admitted.turn().await?;
-    elsewhere(move || {
-        let _turn = turn;
-        let event = event(requests::json(&bytes)?);
-        let report = service.book.handle(&id, event)?;
-        told(&service, &report)
+        let event = Event::Consolidate { max_moves };
+        told(service, &service.book.handle(&id, &event, deadline)?)
     })
     .await
 }
 
 /// A report; one of a refusal is a conflict with how the session is.
-fn told(service: &Shared, report: &Report) -> Result<Response, Failure> {
+fn told(service: &Service, report: &Report) -> Result<Response, Failure> {
     let (result, status) = match report.settlement {
         Settlement::Kept => ("kept", StatusCode::OK),
         Settlement::Unmet { .. } => ("unmet", StatusCode::OK),
@@ -216,15 +196,35 @@ fn told(service: &Shared, report: &Report) -> Result<Response, Failure> {
     Ok((status, Written::new(report)?).into_response())
 }
 
-async fn look<T: Send + 'static>(
+/// Reads a body and works on it, in turn and off the network's thread, until the deadline or as long
+/// as somebody waits.
+async fn work<T: Send + 'static>(
     service: Shared,
-    id: String,
-    look: impl FnOnce(&Live) -> T + Send + 'static,
+    body: Body,
+    most: Limit,
+    job: impl FnOnce(&Service, &[u8], &Deadline) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let turn = service.sessions.admit()?.turn().await?;
+    let admitted = service.sessions.admit()?;
+    let bytes = requests::body(body, most).await?;
+    let turn = admitted.turn().await?;
+    let (deadline, _waiting) = Deadline::start(service.max_time, service.stop.clone());
     elsewhere(move || {
         let _turn = turn;
-        service.book.look(&id, look)
+        let _running = service.metrics.deciding();
+        job(&service, &bytes, &deadline)
+    })
+    .await
+}
+
+/// What there is to see of a session: at once, unless it has to be woken first.
+async fn look(service: Shared, id: String) -> Result<Face, Failure> {
+    if let Some(face) = service.book.face(&id)? {
+        return Ok(face);
+    }
+    let turn = service.reading.admit()?.turn().await?;
+    elsewhere(move || {
+        let _turn = turn;
+        service.book.woken(&id)
     })
     .await
 }

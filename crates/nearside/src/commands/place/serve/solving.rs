@@ -1,8 +1,6 @@
 //! Questions about instances. Whoever goes away before the answer stops the solver.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
@@ -14,6 +12,7 @@ use super::super::min_delay;
 use super::super::solve::{Answer, Impossible};
 use super::super::solvers::SolverName;
 use super::super::sweep::Sweep;
+use super::deadline::Deadline;
 use super::failure::Failure;
 use super::requests::{self, Written};
 use super::service::{Service, Shared, elsewhere};
@@ -157,20 +156,29 @@ impl Means {
         steps: Option<u64>,
         seed: Option<u64>,
     ) -> Result<Self, Failure> {
-        let asked = match time_s {
-            Some(seconds) if (0.0..=1e7).contains(&seconds) => Duration::from_secs_f64(seconds),
-            Some(seconds) => {
-                return Err(Failure::bad_request(format!(
-                    "time_s: {seconds} is not a time"
-                )));
-            }
-            None => USUAL_TIME,
-        };
         Ok(Self {
-            time: asked.min(service.max_time),
+            time: time_limit(time_s, steps, service.max_time)?,
             steps,
             seed: seed.unwrap_or(1),
         })
+    }
+}
+
+/// Who counts steps and not seconds wants all of them; the service's own limit still holds.
+fn time_limit(
+    time_s: Option<f64>,
+    steps: Option<u64>,
+    most: Duration,
+) -> Result<Duration, Failure> {
+    match time_s {
+        Some(seconds) if (0.0..=1e7).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds).min(most))
+        }
+        Some(seconds) => Err(Failure::bad_request(format!(
+            "time_s: {seconds} is not a time"
+        ))),
+        None if steps.is_some() => Ok(most),
+        None => Ok(USUAL_TIME.min(most)),
     }
 }
 
@@ -178,17 +186,12 @@ impl Means {
 struct Effort<'s> {
     service: &'s Service,
     means: Means,
-    started: Instant,
-    abandoned: Arc<AtomicBool>,
+    deadline: Deadline,
 }
 
 impl Effort<'_> {
     fn spend<R>(&self, solve: impl FnOnce(&Budget<'_>) -> R) -> R {
-        let time_is_up = || {
-            self.started.elapsed() >= self.means.time
-                || self.abandoned.load(Ordering::Relaxed)
-                || self.service.stop.is_stopped()
-        };
+        let time_is_up = || self.deadline.is_over();
         let budget = Budget::unlimited(self.means.seed)
             .with_deadline(&time_is_up)
             .with_workers(&self.service.pool);
@@ -199,26 +202,17 @@ impl Effort<'_> {
     }
 
     fn seconds(&self) -> f64 {
-        self.started.elapsed().as_secs_f64()
+        self.deadline.elapsed().as_secs_f64()
     }
 
     /// Counts what came out, under its JSON name.
     fn count(&self, result: impl Serialize) {
         let name = serde_json::to_value(result).unwrap_or_default();
         let name = name.as_str().unwrap_or("other").to_owned();
-        self.service.metrics.solved(name, self.started.elapsed());
-        if self.abandoned.load(Ordering::Relaxed) {
+        self.service.metrics.solved(name, self.deadline.elapsed());
+        if self.deadline.is_abandoned() {
             self.service.metrics.cancelled();
         }
-    }
-}
-
-/// Set when the request's future goes away, which it does with its connection.
-struct Abandon(Arc<AtomicBool>);
-
-impl Drop for Abandon {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -230,10 +224,9 @@ async fn answer(
     question: impl FnOnce(&Effort<'_>, &PlacementFile) -> Result<Written, Failure> + Send + 'static,
 ) -> Result<Written, Failure> {
     let admitted = service.solving.admit()?;
-    let bytes = requests::body(&service, body).await?;
+    let bytes = requests::body(body, service.max_body).await?;
     let turn = admitted.turn().await?;
-    let abandoned = Arc::new(AtomicBool::new(false));
-    let _waiting = Abandon(Arc::clone(&abandoned));
+    let (deadline, _waiting) = Deadline::start(means.time, service.stop.clone());
     elsewhere(move || {
         // Kept until the work ends, also when nobody waits for it any more.
         let _turn = turn;
@@ -243,10 +236,25 @@ async fn answer(
         let effort = Effort {
             service: &service,
             means,
-            started: Instant::now(),
-            abandoned,
+            deadline,
         };
         question(&effort, &file)
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_cut_short_by_the_services_limit_only() {
+        let most = Duration::from_secs(30);
+        let limit = |time_s, steps| time_limit(time_s, steps, most).ok();
+        assert_eq!(limit(None, None), Some(USUAL_TIME));
+        assert_eq!(limit(None, Some(1_000)), Some(most));
+        assert_eq!(limit(Some(2.0), Some(1_000)), Some(Duration::from_secs(2)));
+        assert_eq!(limit(Some(99.0), None), Some(most));
+        assert_eq!(limit(Some(-1.0), None), None);
+    }
 }

@@ -1,5 +1,5 @@
 //! `GET /v1/sessions/{id}/events`: what happens to a session, as server-sent events. A stream that
-//! comes back with `Last-Event-ID` gets what it has missed.
+//! comes back with `Last-Event-ID`, or is too slow, gets what it has missed, or the whole view instead.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use super::book::{Subscription, Told};
+use super::face::{Subscription, Told};
 use super::failure::Failure;
 use super::service::{Shared, elsewhere};
 
@@ -31,12 +31,25 @@ pub(super) async fn events(
     let place = Arc::clone(&service.streams).try_acquire_owned();
     let place = place.map_err(|_| Failure::busy("too many streams are open"))?;
     let seen = last_seen(&headers)?;
-    let ending = service.ending.clone();
     service.metrics.stream_opened();
-    let subscription = elsewhere(move || service.book.subscribe(&id, seen)).await?;
-    let told = Listener::new(subscription, ending, place).stream();
+    let subscription = subscribe(Shared::clone(&service), id.clone(), seen).await?;
+    let told = Listener::new(subscription, service, id, place).stream();
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
     Ok(Sse::new(told).keep_alive(keep_alive).into_response())
+}
+
+/// Off the network's thread and in turn, since the session may have to be woken.
+async fn subscribe(
+    service: Shared,
+    id: String,
+    seen: Option<u64>,
+) -> Result<Subscription, Failure> {
+    let turn = service.reading.admit()?.turn().await?;
+    elsewhere(move || {
+        let _turn = turn;
+        service.book.subscribe(&id, seen)
+    })
+    .await
 }
 
 fn last_seen(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
@@ -48,29 +61,43 @@ fn last_seen(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
     Ok(Some(number))
 }
 
+/// Some reports were lost on a slow stream.
+struct TooSlow;
+
 /// One stream: what it still has to say, and where more comes from.
 struct Listener {
     first: VecDeque<Event>,
     reports: broadcast::Receiver<Arc<Told>>,
     ending: watch::Receiver<bool>,
+    service: Shared,
+    id: String,
     _place: OwnedSemaphorePermit,
 }
 
 impl Listener {
     fn new(
         subscription: Subscription,
-        ending: watch::Receiver<bool>,
+        service: Shared,
+        id: String,
         place: OwnedSemaphorePermit,
     ) -> Self {
-        let view = subscription.view.into_iter();
-        let view = view.map(|text| Event::default().event("view").data(text));
-        let missed = subscription.missed.iter().map(|told| report(told));
-        Self {
-            first: view.chain(missed).collect(),
-            reports: subscription.reports,
-            ending,
+        let mut listener = Self {
+            first: VecDeque::new(),
+            reports: subscription.reports.resubscribe(),
+            ending: service.ending.clone(),
+            service,
+            id,
             _place: place,
-        }
+        };
+        listener.start(subscription);
+        listener
+    }
+
+    fn start(&mut self, subscription: Subscription) {
+        let view = subscription.view.iter().map(|told| event("view", told));
+        let missed = subscription.missed.iter().map(|told| event("report", told));
+        self.first = view.chain(missed).collect();
+        self.reports = subscription.reports;
     }
 
     fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
@@ -80,23 +107,33 @@ impl Listener {
         })
     }
 
-    /// `None` when the session or the service ends.
-    async fn next(&mut self) -> Option<Event> {
-        if let Some(event) = self.first.pop_front() {
-            return Some(event);
-        }
+    /// What happens next; `None` when the session or the service ends.
+    async fn hear(&mut self) -> Option<Result<Arc<Told>, TooSlow>> {
         let over = pin!(self.ending.wait_for(|ending| *ending));
         match select(pin!(self.reports.recv()), over).await {
-            Either::Left((Ok(told), _)) => Some(report(&told)),
-            Either::Left((Err(RecvError::Lagged(missed)), _)) => {
-                Some(Event::default().event("lagged").data(missed.to_string()))
-            }
+            Either::Left((Ok(told), _)) => Some(Ok(told)),
+            Either::Left((Err(RecvError::Lagged(_)), _)) => Some(Err(TooSlow)),
             Either::Left((Err(RecvError::Closed), _)) | Either::Right(_) => None,
+        }
+    }
+
+    /// `None` when the session or the service ends.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.first.pop_front() {
+                return Some(event);
+            }
+            if let Ok(told) = self.hear().await? {
+                return Some(event("report", &told));
+            }
+            // Once more from how the session is.
+            let again = subscribe(Shared::clone(&self.service), self.id.clone(), None);
+            self.start(again.await.ok()?);
         }
     }
 }
 
-fn report(told: &Told) -> Event {
-    let event = Event::default().event("report");
+fn event(kind: &str, told: &Told) -> Event {
+    let event = Event::default().event(kind);
     event.id(told.number.to_string()).data(&told.text)
 }

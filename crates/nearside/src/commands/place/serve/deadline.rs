@@ -1,0 +1,51 @@
+//! When work has to end: its time is over, nobody waits for it any more, or the service ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use nearside_net::Stop;
+
+/// Answers work whether it should stop.
+pub(super) struct Deadline {
+    started: Instant,
+    time: Duration,
+    abandoned: Arc<AtomicBool>,
+    stop: Stop,
+}
+
+/// Held by a request's future, which goes away with its connection.
+pub(super) struct Waiting(Arc<AtomicBool>);
+
+impl Deadline {
+    /// Time counts from now on.
+    pub(super) fn start(time: Duration, stop: Stop) -> (Self, Waiting) {
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let waiting = Waiting(Arc::clone(&abandoned));
+        let deadline = Self {
+            started: Instant::now(),
+            time,
+            abandoned,
+            stop,
+        };
+        (deadline, waiting)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.elapsed() >= self.time || self.is_abandoned() || self.stop.is_stopped()
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
