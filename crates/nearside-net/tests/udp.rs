@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use nearside_net::{
-    IcmpErrors, MonotonicClock, NetError, PortConfig, ReceivedAt, RecvBuffers, SendOutcome, Stop,
-    UdpPort, wait,
+    IcmpErrors, MonotonicClock, NetError, Outbox, PortConfig, ReceivedAt, RecvBuffers, SendOutcome,
+    Stop, UdpPort, wait,
 };
 
 type Received = (SocketAddr, Option<IpAddr>, ReceivedAt, Vec<u8>);
@@ -141,6 +141,35 @@ fn a_reply_can_come_from_any_loopback_address() {
 
 /// Nobody listens on port 1 there; it lies outside the range the system hands out to other tests.
 #[cfg(target_os = "linux")]
+#[test]
+fn what_waits_in_an_outbox_arrives_whole_from_the_address_it_should() {
+    for config in [localhost(), PortConfig::ephemeral_v4()] {
+        let (clock, mut one) = open(localhost());
+        let (_, mut two) = open(localhost());
+        let (_, sender) = open(config);
+        let mut outbox = Outbox::default();
+        let from = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        for number in 0..300_usize {
+            // Long runs to one, single ones in between, some of other sizes, and an empty one.
+            let to = if number % 7 == 0 { &two } else { &one };
+            let length = if number % 50 == 3 { number } else { 200 };
+            outbox.push(to.local_addr(), &vec![number as u8; length], from);
+        }
+        outbox.push(two.local_addr(), b"", from);
+        assert_eq!(sender.send_all(&mut outbox), 0);
+        assert_eq!(outbox.bytes(), 0);
+        let lengths = |port: &mut UdpPort| -> Vec<usize> {
+            let all = drain(port, &clock);
+            assert!(all.iter().all(|(addr, ..)| Some(addr.ip()) == from));
+            all.iter().map(|(.., bytes)| bytes.len()).collect()
+        };
+        let (first, second) = (lengths(&mut one), lengths(&mut two));
+        assert_eq!((first.len(), second.len()), (257, 44));
+        assert_eq!(first.iter().filter(|length| **length != 200).count(), 5);
+        assert_eq!(second.last(), Some(&0));
+    }
+}
+
 fn closed_port(host: u8) -> SocketAddr {
     (Ipv4Addr::new(127, 91, 7, host), 1).into()
 }

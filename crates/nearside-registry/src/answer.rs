@@ -6,8 +6,9 @@ use nearside_wire::{quake3::master as quake3, steam};
 
 use crate::cookie::Use;
 use crate::master::Master;
+use crate::payload::Payload;
 use crate::selection::Selection;
-use crate::views::{Payload, View};
+use crate::views::View;
 
 impl Master {
     /// `0x31`: one page, behind the last server of the page before.
@@ -20,10 +21,8 @@ impl Master {
     ) {
         self.tally.list_requests += 1;
         let shown = request.filter.challenge().map(u32::from_be_bytes);
-        let form = |bits: u64| Some(bits as u32);
-        let proven = self
-            .cookies
-            .accepts(now, Use::List, from.socket(), &shown, form);
+        let repeats = |bits: u64| shown == Some(bits as u32);
+        let proven = self.cookies.accept(now, Use::List, from.socket(), repeats);
         if !proven && self.settings.legacy_bytes_per_second == 0 {
             return self.cookie_steam(now, from, received);
         }
@@ -32,8 +31,7 @@ impl Master {
         let Some(view) = self.view(now, from, &Selection::of_steam(request)) else {
             return;
         };
-        let rest = last.map_or(view.servers(), |last| view.after(last));
-        let page = steam::page(rest, origin).emit();
+        let page = view.steam(last, origin);
         if proven || self.take_legacy_budget(now, from, received, page.len()) {
             self.tally.lists += 1;
             self.send(from, page);
@@ -52,10 +50,8 @@ impl Master {
     ) {
         self.tally.list_requests += 1;
         let shown = request.challenge;
-        let form = |bits| Some(quake3::ListCookie::from_bits(bits));
-        let proven = self
-            .cookies
-            .accepts(now, Use::List, from.socket(), &shown, form);
+        let repeats = |bits| shown == Some(quake3::ListCookie::from_bits(bits));
+        let proven = self.cookies.accept(now, Use::List, from.socket(), repeats);
         if !proven && self.settings.legacy_bytes_per_second == 0 {
             return self.cookie_quake3(now, from, received, request);
         }
@@ -79,7 +75,7 @@ impl Master {
         let bits = self.cookies.make(now, Use::List, from.socket());
         let reply = steam::ListReply::Cookie((bits as u32).to_be_bytes()).emit();
         self.tally.cookies += 1;
-        self.answer_unproven(from, received, reply);
+        self.answer_unproven(from, received, &reply);
     }
 
     fn cookie_quake3(
@@ -93,7 +89,7 @@ impl Master {
         let cookie = quake3::ListCookie::from_bits(bits);
         let reply = quake3::ListReply::Cookie(cookie).emit(request.reply_form());
         self.tally.cookies += 1;
-        self.answer_unproven(from, received, reply);
+        self.answer_unproven(from, received, &reply);
     }
 
     /// Whether a client that knows no cookies may have so many bytes.
@@ -116,8 +112,8 @@ impl Master {
     /// What a question selects; `None` if this network has asked too many different ones.
     fn view(&mut self, now: Moment, from: ServerAddr, selection: &Selection) -> Option<&mut View> {
         let (shelf, scans, tally) = (&self.shelf, &mut self.scans, &mut self.tally);
-        let may_scan = || {
-            let granted = scans.take(now, from.ip(), shelf.len());
+        let may_scan = |servers| {
+            let granted = scans.take(now, from.ip(), servers);
             tally.unanswered += u64::from(!granted);
             granted
         };

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use nearside_types::{Asn, Prefix, ServerAddr};
+use nearside_types::{Asn, ServerAddr};
 
 use crate::budget::network;
 use crate::refusals::Refusal;
@@ -13,23 +13,24 @@ use crate::settings::Settings;
 /// Counts of registered servers, kept up to date by the registry.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    addresses: HashMap<IpAddr, u32>,
-    networks: HashMap<Prefix, u32>,
+    addresses: PerAddress,
+    /// By the first address of each /24 and /48.
+    networks: PerAddress,
     systems: HashMap<Asn, u32>,
 }
 
 impl Counts {
     pub(crate) fn add(&mut self, addr: ServerAddr, asn: Option<Asn>) {
-        *self.addresses.entry(addr.ip()).or_default() += 1;
-        *self.networks.entry(network(addr.ip())).or_default() += 1;
+        self.addresses.add(addr.ip());
+        self.networks.add(network(addr.ip()).network());
         if let Some(asn) = asn {
             *self.systems.entry(asn).or_default() += 1;
         }
     }
 
     pub(crate) fn remove(&mut self, addr: ServerAddr, asn: Option<Asn>) {
-        take_one(&mut self.addresses, &addr.ip());
-        take_one(&mut self.networks, &network(addr.ip()));
+        self.addresses.remove(addr.ip());
+        self.networks.remove(network(addr.ip()).network());
         if let Some(asn) = asn {
             take_one(&mut self.systems, &asn);
         }
@@ -45,18 +46,51 @@ impl Counts {
         if settings.is_uncapped(addr.ip(), asn) {
             return Ok(());
         }
-        let count = |known: Option<&u32>| known.copied().unwrap_or(0);
-        if count(self.addresses.get(&addr.ip())) >= settings.servers_per_address {
+        if self.addresses.count(addr.ip()) >= settings.servers_per_address {
             return Err(Refusal::AddressFull(settings.servers_per_address));
         }
-        if count(self.networks.get(&network(addr.ip()))) >= settings.servers_per_network {
+        let network = network(addr.ip()).network();
+        if self.networks.count(network) >= settings.servers_per_network {
             return Err(Refusal::NetworkFull(settings.servers_per_network));
         }
-        let in_system = asn.map_or(0, |asn| count(self.systems.get(&asn)));
+        let in_system = asn.and_then(|asn| self.systems.get(&asn).copied());
+        let in_system = in_system.unwrap_or(0);
         if settings.servers_per_as.is_some_and(|cap| in_system >= cap) {
             return Err(Refusal::AsFull(settings.servers_per_as.unwrap_or_default()));
         }
         Ok(())
+    }
+}
+
+/// Counts by address; the two families apart, since one table for both would take three times the
+/// room for each IPv4 address.
+#[derive(Debug, Default)]
+struct PerAddress {
+    v4: HashMap<Ipv4Addr, u32>,
+    v6: HashMap<Ipv6Addr, u32>,
+}
+
+impl PerAddress {
+    fn add(&mut self, ip: IpAddr) {
+        match ip {
+            IpAddr::V4(ip) => *self.v4.entry(ip).or_default() += 1,
+            IpAddr::V6(ip) => *self.v6.entry(ip).or_default() += 1,
+        }
+    }
+
+    fn remove(&mut self, ip: IpAddr) {
+        match ip {
+            IpAddr::V4(ip) => take_one(&mut self.v4, &ip),
+            IpAddr::V6(ip) => take_one(&mut self.v6, &ip),
+        }
+    }
+
+    fn count(&self, ip: IpAddr) -> u32 {
+        let count = match ip {
+            IpAddr::V4(ip) => self.v4.get(&ip),
+            IpAddr::V6(ip) => self.v6.get(&ip),
+        };
+        count.copied().unwrap_or(0)
     }
 }
 

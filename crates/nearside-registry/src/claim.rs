@@ -67,7 +67,7 @@ impl Master {
         } else {
             let bits = self.cookies.make(now, Use::Claim, claim.addr.socket());
             let datagram = ClaimChallenge::from_bits(bits).emit();
-            self.challenge_claim(now, &claim, datagram, ClaimAnswer::Challenged)
+            self.challenge_claim(now, &claim, &datagram, ClaimAnswer::Challenged)
         };
         let is_news = !matches!(answer, ClaimAnswer::Registered(_) | ClaimAnswer::Refused(_));
         Claimed {
@@ -80,9 +80,9 @@ impl Master {
         let Some(shown) = &claim.challenge else {
             return false;
         };
-        let form = |bits| ClaimChallenge::from_bits(bits).as_str().to_owned();
+        let repeats = |bits| ClaimChallenge::from_bits(bits).as_str() == shown;
         let addr = claim.addr.socket();
-        let proven = self.cookies.accepts(now, Use::Claim, addr, shown, form);
+        let proven = self.cookies.accept(now, Use::Claim, addr, repeats);
         self.tally.wrong_challenges += u64::from(!proven);
         proven
     }
@@ -97,8 +97,8 @@ impl Master {
                 ClaimAnswer::Registered(known.expires)
             }
             _ => {
-                let challenge = self.challenge(now, Use::Register, claim.addr);
-                self.challenge_claim(now, claim, getinfo(challenge), ClaimAnswer::Asked)
+                let bits = self.cookies.make(now, Use::Register, claim.addr.socket());
+                self.challenge_claim(now, claim, &getinfo(bits), ClaimAnswer::Asked)
             }
         }
     }
@@ -109,7 +109,7 @@ impl Master {
         &mut self,
         now: Moment,
         claim: &Claim,
-        datagram: Vec<u8>,
+        datagram: &[u8],
         answer: ClaimAnswer,
     ) -> ClaimAnswer {
         if !self.claims.take(now, claim.addr.ip(), datagram.len()) {

@@ -110,7 +110,7 @@ impl Master {
         self.replace(server);
         self.followed.insert(addr, source);
         if is_new {
-            self.check_at(now + spread(addr), addr);
+            self.shelf.plan(addr, (now + spread(addr)).min(until));
         }
         counts.taken += 1;
     }

@@ -1,8 +1,7 @@
 //! The engine: datagrams in, datagrams and changes out.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 use nearside_types::{AddrClass, Moment, Origin, ServerAddr};
@@ -14,6 +13,7 @@ use crate::budget::Budgets;
 use crate::caps::Counts;
 use crate::cookie::{Cookies, Secret};
 use crate::follow::SourceId;
+use crate::payload::Payload;
 use crate::probe::Asked;
 use crate::refusals::{Refusal, Refusals};
 use crate::server::{Server, Standing};
@@ -29,7 +29,7 @@ pub enum Output {
         /// Where to.
         to: SocketAddr,
         /// Its bytes.
-        payload: Arc<[u8]>,
+        payload: Payload,
     },
     /// Send a datagram from a port of its own, where nothing but answers to such questions arrives;
     /// they come back by [`Master::handle_answer`].
@@ -37,7 +37,7 @@ pub enum Output {
         /// Where to.
         to: SocketAddr,
         /// Its bytes.
-        payload: Arc<[u8]>,
+        payload: Payload,
     },
     /// Something happened that a store, a log or another front end should know.
     Event(Event),
@@ -124,8 +124,6 @@ pub struct Master {
     pub(crate) scans: Budgets,
     pub(crate) claims: Budgets,
     pub(crate) tally: Tally,
-    /// By second: whom to ask whether it is still there.
-    pub(crate) checks: BTreeMap<u64, Vec<ServerAddr>>,
     /// Servers that were asked from the port for questions, and when.
     pub(crate) asked: HashMap<ServerAddr, Asked>,
     /// Servers that only other masters list, and which of them.
@@ -161,7 +159,7 @@ impl Master {
             cookies: Cookies::new(secret),
             origin_of: Box::new(origin_of),
             bans: Bans::default(),
-            shelf: Shelf::default(),
+            shelf: Shelf::new(secret),
             counts: Counts::default(),
             refusals: Refusals::default(),
             views: Views::default(),
@@ -170,7 +168,6 @@ impl Master {
             scans: Budgets::new(secret, SCANS_PER_SECOND),
             claims: Budgets::new(secret, settings.claim_challenge_bytes_per_second),
             tally: Tally::default(),
-            checks: BTreeMap::new(),
             asked: HashMap::new(),
             followed: HashMap::new(),
             stale_origins: Vec::new(),
@@ -186,16 +183,19 @@ impl Master {
             self.tally.meaningless += 1;
             return;
         };
-        if let Ok(request) = steam::ListRequest::parse(payload) {
-            self.list_steam(now, from, payload.len(), &request);
-        } else if let Ok(heartbeat) = steam::Heartbeat::parse(payload) {
-            self.heartbeat_steam(now, from, payload.len(), &heartbeat);
-        } else if quake3::Heartbeat::parse(payload).is_ok() {
+        // By the first bytes, the most frequent first: a parser that fails costs more than one look.
+        if quake3::Heartbeat::is_one(payload) {
             self.heartbeat_quake3(now, from, payload.len());
+        } else if let Some(info) = quake3::InfoView::of_response(payload) {
+            self.info_quake3(now, from, info);
+        } else if let Some(info) = quake3::InfoView::of_join(payload) {
+            self.join_steam(now, from, info);
+        } else if let Ok(request) = steam::ListRequest::parse(payload) {
+            self.list_steam(now, from, payload.len(), &request);
         } else if let Ok(request) = quake3::master::ListRequest::parse(payload) {
             self.list_quake3(now, from, payload.len(), &request);
-        } else if let Ok(quake3::Response::Info(info)) = quake3::Response::parse(payload) {
-            self.info_quake3(now, from, &info);
+        } else if let Ok(heartbeat) = steam::Heartbeat::parse(payload) {
+            self.heartbeat_steam(now, from, payload.len(), &heartbeat);
         } else {
             self.tally.meaningless += 1;
         }
@@ -204,13 +204,9 @@ impl Master {
     /// Time has passed: takes off whose time is up and asks those who have been silent for long.
     /// Call it about once a second.
     pub fn poll(&mut self, now: Moment) {
-        for server in self.shelf.expire(now) {
-            self.uncount(&server);
-            self.emit(Event::Removed(server.addr));
-        }
         self.asked
             .retain(|_, asked| now.since(asked.at) < ANSWER_TIME);
-        self.check_silent(now);
+        self.look_after(now);
     }
 
     /// The next thing to do.
@@ -218,19 +214,40 @@ impl Master {
         self.outputs.pop_front()
     }
 
-    /// Takes a server from a store or from another front end, with the expiry it has there. Its
-    /// own word later counts more.
+    /// Takes a server from a store or from another front end, with the expiry it has there. Whoever
+    /// heard of it last is believed.
     pub fn remember(&mut self, now: Moment, mut server: Server) {
-        server.origin = (self.origin_of)(server.addr.ip());
-        let banned = self.bans.reason(server.addr.ip(), server.origin.asn);
-        if server.expires <= now || banned.is_some() {
+        let addr = server.addr;
+        server.expires = server.expires.min(now + self.settings.timeout());
+        let known = self.shelf.get(addr);
+        let known = known.filter(|known| known.standing != Standing::Followed);
+        if server.expires <= now || known.is_some_and(|known| known.expires >= server.expires) {
             return;
         }
-        server.expires = server.expires.min(now + self.settings.timeout());
-        if server.standing == Standing::Remembered {
-            self.check_at(now, server.addr);
+        server.origin = match known {
+            Some(known) => known.origin,
+            None => (self.origin_of)(addr.ip()),
+        };
+        let banned = self.bans.reason(addr.ip(), server.origin.asn);
+        if banned.is_none() {
+            self.replace(server);
+            self.shelf.is_told(addr);
         }
-        self.replace(server);
+    }
+
+    /// Servers that this front end verified and the store should have but lacks, or knows only with
+    /// an expiry that is far behind. `covers` tells which servers `known` is about.
+    pub fn lacking(&self, known: &[Server], covers: impl Fn(ServerAddr) -> bool) -> Vec<Server> {
+        let expiries = known.iter().map(|server| (server.addr, server.expires));
+        let known: HashMap<ServerAddr, Moment> = expiries.collect();
+        let slack = self.settings.timeout() / 2;
+        let is_lacking = |server: &&Server| {
+            let told = known.get(&server.addr);
+            server.standing == Standing::Verified
+                && told.is_none_or(|told| *told + slack < server.expires)
+                && covers(server.addr)
+        };
+        self.shelf.iter().filter(is_lacking).cloned().collect()
     }
 
     /// Another front end says that a server is gone.
@@ -297,9 +314,11 @@ impl Master {
         !self.stale_origins.is_empty()
     }
 
-    /// Puts a server on the shelf and keeps the counts; gives whether it is new.
+    /// Puts a server on the shelf, keeps the counts and plans when to look at it; gives whether it is
+    /// new.
     pub(crate) fn replace(&mut self, server: Server) -> bool {
         let (addr, asn) = (server.addr, server.origin.asn);
+        let look = self.settings.ask_from(&server).min(server.expires);
         let source = self.followed.get(&addr).copied();
         let is_followed = server.standing == Standing::Followed;
         let before = self.shelf.put(server);
@@ -311,6 +330,15 @@ impl Master {
         } else {
             self.counts.add(addr, asn);
         }
+        // A plan for earlier finds the server, and plans anew.
+        if before.is_none()
+            || self
+                .shelf
+                .planned(addr)
+                .is_none_or(|planned| planned > look)
+        {
+            self.shelf.plan(addr, look);
+        }
         before.is_none_or(|before| before.standing == Standing::Followed && !is_followed)
     }
 
@@ -320,7 +348,7 @@ impl Master {
             Standing::Followed => {
                 self.followed.remove(&server.addr);
             }
-            Standing::Verified | Standing::Remembered => {
+            Standing::Verified | Standing::Vouched | Standing::Remembered => {
                 self.counts.remove(server.addr, server.origin.asn);
             }
         }
@@ -347,7 +375,7 @@ impl Master {
         });
     }
 
-    pub(crate) fn send(&mut self, to: ServerAddr, payload: impl Into<Arc<[u8]>>) {
+    pub(crate) fn send(&mut self, to: ServerAddr, payload: impl Into<Payload>) {
         self.outputs.push_back(Output::Send {
             to: to.socket(),
             payload: payload.into(),
@@ -355,7 +383,7 @@ impl Master {
     }
 
     /// Answers somebody who has proven nothing: never with more bytes than came.
-    pub(crate) fn answer_unproven(&mut self, to: ServerAddr, received: usize, reply: Vec<u8>) {
+    pub(crate) fn answer_unproven(&mut self, to: ServerAddr, received: usize, reply: &[u8]) {
         self.tally.unproven_bytes_in += received as u64;
         if reply.len() > received {
             self.tally.unanswered += 1;

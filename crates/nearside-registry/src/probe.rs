@@ -70,8 +70,8 @@ impl Master {
             facts,
             ..before.clone()
         };
-        self.check_at(now + self.settings.timeout() / 2, addr);
         self.replace(server.clone());
+        self.shelf.is_told(addr);
         self.emit(Event::Put {
             server,
             is_new: false,

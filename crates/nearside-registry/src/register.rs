@@ -1,13 +1,17 @@
 //! Registration: a heartbeat proves nothing, the repeated challenge does.
 
+use std::time::Duration;
+
 use nearside_types::{Moment, ServerAddr};
-use nearside_wire::quake3::{Challenge, InfoString, Request};
+use nearside_wire::quake3::{Challenge, InfoView};
 use nearside_wire::steam::{Heartbeat, JoinChallenge};
 
 use crate::cookie::Use;
 use crate::master::{Event, Master};
 use crate::refusals::Refusal;
+use crate::said::Said;
 use crate::server::{Facts, Family, Server, Standing};
+use crate::slots::SlotId;
 
 impl Master {
     /// `heartbeat …`: asked back with a challenge. A server that says it goes down is asked too, and
@@ -15,34 +19,30 @@ impl Master {
     pub(crate) fn heartbeat_quake3(&mut self, now: Moment, from: ServerAddr, received: usize) {
         self.tally.heartbeats += 1;
         self.remind(from);
-        let challenge = self.challenge(now, Use::Register, from);
-        self.answer_unproven(from, received, getinfo(challenge));
+        let bits = self.cookies.make(now, Use::Register, from.socket());
+        self.answer_unproven(from, received, &getinfo(bits));
     }
 
     /// `infoResponse`: believed if it repeats a challenge of ours.
-    pub(crate) fn info_quake3(&mut self, now: Moment, from: ServerAddr, info: &InfoString) {
-        let shown = info.challenge().unwrap_or_default().to_vec();
-        let form = |bits| Challenge::from_random(bits).as_bytes().to_vec();
+    pub(crate) fn info_quake3(&mut self, now: Moment, from: ServerAddr, info: InfoView<'_>) {
+        let said = Said::of_quake3(info);
+        let repeats = |bits| *said.challenge == Challenge::characters(bits);
         let uses = [Use::Register, Use::Reprobe];
-        let proven = uses.into_iter().find(|usage| {
-            self.cookies
-                .accepts(now, *usage, from.socket(), &shown, form)
-        });
-        let facts = Facts::from_quake3(info);
+        let proven = uses
+            .into_iter()
+            .find(|usage| self.cookies.accept(now, *usage, from.socket(), repeats));
         match proven {
             None => self.tally.wrong_challenges += 1,
             // It did not come by itself, we asked: another master's word keeps it listed.
             Some(Use::Reprobe) if self.followed.contains_key(&from) => {
-                self.learn(from, |_| facts.ok());
+                self.learn(from, |_| said.facts().ok());
             }
-            Some(_) => {
-                // Told by the event.
-                let _refused = self.admit(now, from, Family::Quake3, facts);
-            }
+            Some(_) => self.hear(now, from, Family::Quake3, &said),
         }
     }
 
-    /// `q` gets a challenge from a budget, since no answer is as short; `0\n…` must repeat it.
+    /// `q` gets a challenge from a budget, since no answer is as short. Farewells are not believed,
+    /// and joins are read by [`Self::join_steam`].
     pub(crate) fn heartbeat_steam(
         &mut self,
         now: Moment,
@@ -51,23 +51,24 @@ impl Master {
         heartbeat: &Heartbeat,
     ) {
         self.tally.heartbeats += 1;
-        match heartbeat {
-            Heartbeat::Leave => {}
-            Heartbeat::Ask => self.challenge_steam(now, from, received),
-            Heartbeat::Join(info) => {
-                let form = |bits: u64| Some(bits as u32);
-                let shown = heartbeat.challenge();
-                if !self
-                    .cookies
-                    .accepts(now, Use::Register, from.socket(), &shown, form)
-                {
-                    self.tally.wrong_challenges += 1;
-                    return;
-                }
-                let facts = Facts::from_steam(info);
-                // Told by the event.
-                let _refused = self.admit(now, from, Family::Steam, facts);
-            }
+        if *heartbeat == Heartbeat::Ask {
+            self.challenge_steam(now, from, received);
+        }
+    }
+
+    /// `0\n…`, which must repeat the answer to a `q`.
+    pub(crate) fn join_steam(&mut self, now: Moment, from: ServerAddr, info: InfoView<'_>) {
+        self.tally.heartbeats += 1;
+        let said = Said::of_steam(info);
+        let shown = JoinChallenge::from_digits(said.challenge);
+        let repeats = |bits: u64| shown == Some(JoinChallenge(bits as u32));
+        if self
+            .cookies
+            .accept(now, Use::Register, from.socket(), repeats)
+        {
+            self.hear(now, from, Family::Steam, &said);
+        } else {
+            self.tally.wrong_challenges += 1;
         }
     }
 
@@ -81,6 +82,39 @@ impl Master {
             self.send(from, reply);
         } else {
             self.tally.unanswered += 1;
+        }
+    }
+
+    /// A server that has proven its address says what it is.
+    fn hear(&mut self, now: Moment, addr: ServerAddr, family: Family, said: &Said<'_>) {
+        match self.known_as(addr, family, said) {
+            Some(id) => self.renew(now, id),
+            None => {
+                // Told by the event.
+                let _refused = self.admit(now, addr, family, said.facts());
+            }
+        }
+    }
+
+    /// The usual heartbeat: a server that registered before and has nothing new to say.
+    fn known_as(&self, addr: ServerAddr, family: Family, said: &Said<'_>) -> Option<SlotId> {
+        let id = self.shelf.find(addr)?;
+        let server = self.shelf.at(id)?;
+        let is_registered = server.family == family && server.standing != Standing::Followed;
+        (is_registered && said.is_known(&server.facts)).then_some(id)
+    }
+
+    /// Bans were checked when it came or when they were set, and its origin is looked up again when
+    /// tables change: only its time is new.
+    fn renew(&mut self, now: Moment, id: SlotId) {
+        self.tally.registrations += 1;
+        let timeout = self.settings.timeout();
+        let slack = self.settings.timeout_s / TOLD_EVERY;
+        if let Some(server) = self.shelf.renew(id, now + timeout, slack).cloned() {
+            self.emit(Event::Put {
+                server,
+                is_new: false,
+            });
         }
     }
 
@@ -105,9 +139,9 @@ impl Master {
             Ok(server) => {
                 self.tally.registrations += 1;
                 self.refusals.forget(addr);
-                self.check_at(now + self.settings.timeout() / 2, addr);
                 let expires = server.expires;
                 let is_new = self.replace(server.clone());
+                self.shelf.is_told(addr);
                 self.emit(Event::Put { server, is_new });
                 Ok(expires)
             }
@@ -158,35 +192,30 @@ impl Master {
         }
     }
 
-    pub(crate) fn challenge(&self, now: Moment, usage: Use, to: ServerAddr) -> Challenge {
-        Challenge::from_random(self.cookies.make(now, usage, to.socket()))
-    }
-
-    pub(crate) fn check_at(&mut self, at: Moment, addr: ServerAddr) {
-        let second = at.since_epoch().as_secs();
-        self.checks.entry(second).or_default().push(addr);
-    }
-
-    /// Asks servers that have been silent for half their time, and again until it is up; and those
-    /// of other masters now and then, for what they say of themselves.
-    pub(crate) fn check_silent(&mut self, now: Moment) {
-        let later = self.checks.split_off(&(now.since_epoch().as_secs() + 1));
-        let due = std::mem::replace(&mut self.checks, later);
+    /// What the passing of time asks for: those whose time is up are taken off, those who have been
+    /// silent for half of it are asked, and again until it is up; and those of other masters now and
+    /// then, for what they say of themselves.
+    pub(crate) fn look_after(&mut self, now: Moment) {
         let timeout = self.settings.timeout();
-        for addr in due.into_values().flatten() {
-            let Some(server) = self.shelf.get(addr) else {
-                continue;
+        let mut may_ask = CHECKS_AT_ONCE;
+        while let Some(server) = self.shelf.due(now) {
+            let (addr, family, expires) = (server.addr, server.family, server.expires);
+            let again = match server.standing {
+                Standing::Followed => timeout / 2,
+                Standing::Verified | Standing::Vouched | Standing::Remembered => timeout / 8,
             };
-            let silent = server.expires.since(now) <= timeout / 2;
-            let (again, is_due) = match server.standing {
-                Standing::Verified => (timeout / 8, silent),
-                Standing::Remembered => (timeout / 8, true),
-                Standing::Followed => (timeout / 2, true),
-            };
-            let family = server.family;
-            if is_due {
+            let ask_from = self.settings.ask_from(server);
+            if expires <= now {
+                self.forget(addr);
+                self.emit(Event::Removed(addr));
+            } else if ask_from > now {
+                self.shelf.plan(addr, ask_from.min(expires));
+            } else if may_ask == 0 {
+                self.shelf.plan(addr, now + Duration::from_secs(1));
+            } else {
+                may_ask -= 1;
                 self.check(now, addr, family);
-                self.check_at(now + again, addr);
+                self.shelf.plan(addr, (now + again).min(expires));
             }
         }
     }
@@ -195,8 +224,8 @@ impl Master {
         match family {
             Family::Quake3 => {
                 self.tally.checks += 1;
-                let challenge = self.challenge(now, Use::Reprobe, addr);
-                self.send(addr, getinfo(challenge));
+                let bits = self.cookies.make(now, Use::Reprobe, addr.socket());
+                self.send(addr, &getinfo(bits)[..]);
             }
             Family::Steam => self.ask_a2s(now, addr),
             // They have a protocol of their own, and prove themselves each time.
@@ -205,7 +234,34 @@ impl Master {
     }
 }
 
-pub(crate) fn getinfo(challenge: Challenge) -> Vec<u8> {
-    let challenge = Some(challenge);
-    Request::GetInfo { challenge }.emit()
+/// The store hears of renewals when a quarter of the timeout has passed since it last did: heartbeats
+/// come more often than that, and most writes would say the same again.
+const TOLD_EVERY: u32 = 4;
+
+/// Servers that are asked in one second, so that their answers fit into a socket's buffer. A
+/// million from before a restart are asked within nine minutes.
+const CHECKS_AT_ONCE: usize = 2_000;
+
+const GETINFO: [u8; 12] = *b"\xFF\xFF\xFF\xFFgetinfo ";
+
+/// `getinfo` with a challenge of eight characters.
+pub(crate) fn getinfo(bits: u64) -> [u8; 20] {
+    let mut bytes = [0; 20];
+    let (command, challenge) = bytes.split_at_mut(GETINFO.len());
+    command.copy_from_slice(&GETINFO);
+    challenge.copy_from_slice(&Challenge::characters(bits));
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nearside_wire::quake3::Request;
+
+    #[test]
+    fn the_request_is_the_one_of_the_codec() {
+        let challenge = Some(Challenge::from_random(0xABCD_EF01));
+        let request = Request::GetInfo { challenge };
+        assert_eq!(getinfo(0xABCD_EF01)[..], request.emit());
+    }
 }

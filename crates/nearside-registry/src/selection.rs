@@ -6,6 +6,7 @@ use nearside_wire::{GameText, quake3, steam};
 
 use crate::region::is_in;
 use crate::server::{Facts, Family, Server, Standing, Text};
+use crate::shelf::Groups;
 
 /// What a query selects; equal selections share one view.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -68,11 +69,24 @@ impl Selection {
         }
     }
 
-    /// The family, and the protocol if only one will do.
-    pub(crate) const fn group(&self) -> (Family, Option<u32>) {
+    /// Where its servers stand.
+    pub(crate) fn groups(&self) -> Groups {
         match self {
-            Self::Quake3 { protocol, .. } => (Family::Quake3, Some(*protocol)),
-            Self::Steam { .. } => (Family::Steam, None),
+            Self::Quake3 { protocol, game, .. } => {
+                let game = game.as_ref().map(String::as_bytes);
+                Groups::of(Family::Quake3, Some(*protocol), game)
+            }
+            Self::Steam { filter, .. } => {
+                let filter = Filter::parse(filter).unwrap_or_default();
+                let game = filter
+                    .conditions()
+                    .iter()
+                    .find_map(|condition| match condition {
+                        Condition::Is { key, value } => is_game(key).then_some(value.as_bytes()),
+                        Condition::Group { .. } => None,
+                    });
+                Groups::of(Family::Steam, None, game)
+            }
         }
     }
 
@@ -122,6 +136,11 @@ fn mode_number(word: &str) -> Option<&'static str> {
     let modes = [("ffa", "0"), ("tourney", "1"), ("team", "3"), ("ctf", "4")];
     let found = modes.into_iter().find(|(name, _)| *name == word);
     found.map(|(_, number)| number)
+}
+
+/// The one condition that has an index.
+fn is_game(key: &GameText) -> bool {
+    key.as_bytes().eq_ignore_ascii_case(b"gamedir")
 }
 
 fn all(conditions: &[Condition], server: &Server) -> bool {

@@ -2,10 +2,7 @@
 
 use nearside_types::{Moment, Origin, ServerAddr};
 use nearside_wire::a2s::{Dialect, Environment, Info, ServerType};
-use nearside_wire::quake3::InfoString;
 use serde::{Deserialize, Serialize};
-
-use crate::refusals::Refusal;
 
 /// Which protocol a server registered with, and therefore which lists it is in.
 #[derive(
@@ -28,7 +25,9 @@ pub enum Family {
 pub enum Standing {
     /// It repeated a challenge in this process's lifetime.
     Verified,
-    /// It was verified before a restart, or by another front end that is not heard of now.
+    /// It repeated a challenge of another front end, which keeps an eye on it.
+    Vouched,
+    /// It was verified before a restart.
     Remembered,
     /// Another master lists it. It takes nobody's place, is not kept, and is not told to masters
     /// that follow this one.
@@ -130,8 +129,7 @@ impl Facts {
         for text in Text::ALL {
             let value = texts.iter().find(|(which, _)| *which == text);
             let value = value.map_or(&[][..], |(_, value)| value);
-            let kept = value.iter().copied().filter(|byte| *byte != 0);
-            packed.extend(kept.take(text.longest()));
+            packed.extend(kept(text, value));
             packed.push(0);
         }
         Self {
@@ -146,71 +144,11 @@ impl Facts {
         texts.nth(which as usize).unwrap_or_default()
     }
 
-    /// Whether nobody plays; bots are nobody.
-    pub const fn is_empty(&self) -> bool {
-        self.players <= self.bots
-    }
-
-    /// Whether there is no place left.
-    pub const fn is_full(&self) -> bool {
-        self.players >= self.places
-    }
-
-    /// From an `infoResponse`. dpmaster's rule of what must be there, since every game of the family
-    /// was made to satisfy it.
-    pub fn from_quake3(info: &InfoString) -> Result<Self, Refusal> {
-        let places = info.max_clients().filter(|places| *places > 0);
-        let facts = Self {
-            protocol: need(info.protocol(), "protocol")?,
-            players: small(need(info.clients(), "clients")?),
-            bots: small(info.bots().unwrap_or(0)),
-            places: small(need(places, "sv_maxclients")?),
-            flags: Flags {
-                password: info.needs_password().unwrap_or(false),
-                dedicated: true,
-                ..Flags::default()
-            },
-            ..Self::of_texts(&[
-                (Text::Game, value(info, "gamename")),
-                (Text::Name, value(info, "hostname")),
-                (Text::Map, value(info, "mapname")),
-                (Text::Mode, value(info, "gametype")),
-                (Text::Version, value(info, "version")),
-            ])
-        };
-        Ok(facts)
-    }
-
-    /// From the join of a GoldSource server.
-    pub fn from_steam(info: &InfoString) -> Result<Self, Refusal> {
-        let places = info.number("max").filter(|places| *places > 0);
-        let is = |key: &str, wanted: &[u8]| value(info, key).eq_ignore_ascii_case(wanted);
-        if value(info, "gamedir").is_empty() {
-            return Err(Refusal::Incomplete("gamedir"));
-        }
-        let facts = Self {
-            protocol: need(info.protocol(), "protocol")?,
-            app_id: info.number("appid").unwrap_or(0),
-            players: small(need(info.number("players"), "players")?),
-            bots: small(info.number("bots").unwrap_or(0)),
-            places: small(need(places, "max")?),
-            flags: Flags {
-                password: is("password", b"1"),
-                dedicated: is("type", b"d"),
-                secure: is("secure", b"1"),
-                linux: is("os", b"l"),
-                proxy: is("type", b"p") || is("proxy", b"1"),
-            },
-            ..Self::of_texts(&[
-                (Text::Game, value(info, "gamedir")),
-                (Text::Name, value(info, "name")),
-                (Text::Map, value(info, "map")),
-                (Text::Mode, value(info, "gametype")),
-                (Text::Version, value(info, "version")),
-                (Text::Data, value(info, "gamedata")),
-            ])
-        };
-        Ok(facts)
+    /// Whether the texts are these, in the order of [`Text::ALL`].
+    pub(crate) fn has_texts(&self, texts: [&[u8]; 6]) -> bool {
+        let mut rest = &self.texts[..];
+        let mut pairs = Text::ALL.into_iter().zip(texts);
+        pairs.all(|(which, bytes)| is_kept(which, bytes, &mut rest))
     }
 
     /// From an A2S_INFO reply. Hidden tags are not in it, so those of before stay.
@@ -248,65 +186,56 @@ impl Facts {
             ])
         }
     }
+
+    /// Whether nobody plays; bots are nobody.
+    pub const fn is_empty(&self) -> bool {
+        self.players <= self.bots
+    }
+
+    /// Whether there is no place left.
+    pub const fn is_full(&self) -> bool {
+        self.players >= self.places
+    }
 }
 
-fn value<'a>(info: &'a InfoString, key: &str) -> &'a [u8] {
-    info.get(key).map_or(&[], |value| value.as_bytes())
-}
-
-fn need(number: Option<u32>, key: &'static str) -> Result<u32, Refusal> {
-    number.ok_or(Refusal::Incomplete(key))
-}
-
-fn small(number: u32) -> u16 {
+pub(crate) fn small(number: u32) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
 
+/// What a text keeps of some bytes: no NUL and no line end, and not too many.
+fn kept(which: Text, bytes: &[u8]) -> impl Iterator<Item = u8> {
+    let kept = bytes
+        .iter()
+        .copied()
+        .filter(|byte| !matches!(byte, 0 | b'\n'));
+    kept.take(which.longest())
+}
+
+/// Whether a stored text is what [`kept`] would keep; `rest` then begins with the next.
+fn is_kept(which: Text, bytes: &[u8], rest: &mut &[u8]) -> bool {
+    let length = rest.iter().position(|byte| *byte == 0).unwrap_or(0);
+    let (stored, next) = rest.split_at(length);
+    *rest = next.get(1..).unwrap_or_default();
+    // Nearly always the bytes themselves, which compare at once.
+    (stored == bytes && length <= which.longest()) || kept(which, bytes).eq(stored.iter().copied())
+}
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn openarena() -> InfoString {
-        InfoString::new()
-            .with("g_needpass", "0")
-            .with("gametype", "0")
-            .with("sv_maxclients", "8")
-            .with("clients", "3")
-            .with("mapname", "oa_dm1")
-            .with("hostname", "^1noname")
-            .with("protocol", "71")
-            .with("gamename", "Quake3Arena")
-    }
-
     #[test]
-    fn what_openarena_says_is_kept() {
-        let facts = Facts::from_quake3(&openarena()).unwrap();
-        assert_eq!(facts.protocol, 71);
-        assert_eq!((facts.players, facts.places), (3, 8));
-        assert_eq!(facts.text(Text::Game), b"Quake3Arena");
-        assert_eq!(facts.text(Text::Name), b"^1noname");
-        assert_eq!(facts.text(Text::Map), b"oa_dm1");
-        assert_eq!(facts.text(Text::Data), b"");
-    }
-
-    #[test]
-    fn what_is_missing_is_named() {
-        let without = |key: &str| {
-            let pairs = openarena();
-            let kept = pairs
-                .pairs()
-                .iter()
-                .filter(|(name, _)| name.as_bytes() != key.as_bytes());
-            kept.fold(InfoString::new(), |info, (name, value)| {
-                info.with(name.clone(), value.clone())
-            })
-        };
-        for key in ["protocol", "clients", "sv_maxclients"] {
-            let refusal = Facts::from_quake3(&without(key)).unwrap_err();
-            assert_eq!(refusal, Refusal::Incomplete(key));
+    fn texts_are_recognised_without_being_copied() {
+        let texts = [&b"game"[..], b"a\0b\n", &[b'm'; 99], b"", b"1.36", b""];
+        let pairs: Vec<_> = Text::ALL.into_iter().zip(texts).collect();
+        let facts = Facts::of_texts(&pairs);
+        assert!(facts.has_texts(texts));
+        for at in 0..6 {
+            let mut other = texts;
+            other[at] = b"other";
+            assert!(!facts.has_texts(other), "{at}");
         }
-        let none = Facts::from_quake3(&openarena().with("sv_maxclients", "0"));
-        assert!(none.is_ok(), "the first value of a key counts");
+        assert!(!Facts::default().has_texts(texts));
+        assert!(Facts::default().has_texts([b""; 6]));
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use nearside_types::Asn;
+use nearside_types::{Asn, Moment};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::bans::BanTarget;
+use crate::server::{Family, Server, Standing};
 
 /// How a master behaves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,6 +92,19 @@ impl Settings {
 
     pub(crate) const fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_s as u64)
+    }
+
+    /// From when on a silent server is asked whether it is still there. Whoever verified it asks
+    /// first; other front ends only if that one seems to have gone.
+    pub(crate) fn ask_from(&self, server: &Server) -> Moment {
+        let before_expiry = |part| server.expires.saturating_sub(self.timeout() / part);
+        match (server.family, server.standing) {
+            // They have a protocol of their own, and prove themselves each time.
+            (Family::Other, _) => server.expires,
+            (_, Standing::Verified) => before_expiry(2),
+            (_, Standing::Vouched) => before_expiry(4),
+            (_, Standing::Remembered | Standing::Followed) => Moment::EPOCH,
+        }
     }
 
     pub(crate) fn is_uncapped(&self, ip: IpAddr, asn: Option<Asn>) -> bool {

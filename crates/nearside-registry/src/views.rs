@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nearside_types::{Moment, ServerAddr};
-use nearside_wire::list::{Listed, as_order};
-use nearside_wire::quake3::master as quake3;
+use nearside_wire::list::{Listed, OriginForm, as_order};
+use nearside_wire::{quake3::master as quake3, steam};
 
+use crate::payload::Payload;
 use crate::selection::Selection;
-use crate::shelf::Shelf;
-
-/// A datagram that may be sent to many.
-pub(crate) type Payload = Arc<[u8]>;
+use crate::shelf::{Groups, Shelf};
 
 /// Servers that were selected together, in list order.
 #[derive(Debug)]
@@ -21,28 +19,28 @@ pub struct View {
     servers: Vec<Listed>,
     /// The whole list as Quake 3 packets, for each form that was asked for.
     packets: Vec<(quake3::ReplyForm, Arc<[Payload]>)>,
+    /// Pages of the Steam form, by where they begin: all who page through ask for the same ones.
+    pages: HashMap<(usize, Option<OriginForm>), Payload>,
 }
 
 impl View {
-    fn new(selection: &Selection, shelf: &Shelf) -> Self {
-        let (family, protocol) = selection.group();
+    fn new(selection: &Selection, groups: Groups, shelf: &Shelf) -> Self {
         let matches = selection.matcher();
-        let selected = shelf
-            .listed(family, protocol)
-            .filter(|server| matches(server));
+        let selected = shelf.listed(groups).filter(|server| matches(server));
         let mut servers: Vec<Listed> = selected
             .map(|server| Listed {
                 addr: server.addr,
                 origin: server.origin,
             })
             .collect();
-        // Several protocols are in order each, not together.
+        // Several games are in order each, not together.
         if !servers.is_sorted_by_key(as_order) {
             servers.sort_by_key(as_order);
         }
         Self {
             servers,
             packets: Vec::new(),
+            pages: HashMap::new(),
         }
     }
 
@@ -51,12 +49,20 @@ impl View {
         &self.servers
     }
 
-    /// Those behind a page's last server, which need not be there any more.
-    pub(crate) fn after(&self, last: (u32, ServerAddr)) -> &[Listed] {
-        let start = self
-            .servers
-            .partition_point(|listed| as_order(listed) <= last);
-        &self.servers[start..]
+    /// The Steam page behind a page's last server, which need not be there any more; the first one
+    /// without it.
+    pub(crate) fn steam(
+        &mut self,
+        last: Option<(u32, ServerAddr)>,
+        origin: Option<OriginForm>,
+    ) -> Payload {
+        let servers = &self.servers;
+        let start = last.map_or(0, |last| {
+            servers.partition_point(|listed| as_order(listed) <= last)
+        });
+        let page = self.pages.entry((start, origin));
+        page.or_insert_with(|| steam::page(&servers[start..], origin).emit().into())
+            .clone()
     }
 
     /// The list as Quake 3 packets.
@@ -67,7 +73,7 @@ impl View {
         }
         let pages = quake3::paginate(&self.servers, form).into_iter();
         let packets: Arc<[Payload]> = pages
-            .map(|page| quake3::ListReply::List(page).emit(form).into())
+            .map(|page| Payload::from(quake3::ListReply::List(page).emit(form)))
             .collect();
         self.packets.push((form, Arc::clone(&packets)));
         packets
@@ -97,21 +103,22 @@ const MOST_SERVERS: usize = 8_000_000;
 
 impl Views {
     /// The view of a selection, made anew if the registry has changed and a second has passed.
-    /// `may_scan` is asked first what it costs: so many servers to look at.
+    /// `may_scan` is asked first, with how many servers are to be looked at.
     pub(crate) fn get(
         &mut self,
         now: Moment,
         selection: &Selection,
         shelf: &Shelf,
-        may_scan: impl FnOnce() -> bool,
+        may_scan: impl FnOnce(usize) -> bool,
     ) -> Option<&mut View> {
         let is_good = |kept: &Kept| kept.version == shelf.version() || now.since(kept.made) < FRESH;
         if !self.views.get(selection).is_some_and(is_good) {
-            if !may_scan() {
+            let groups = selection.groups();
+            if !may_scan(shelf.count(groups)) {
                 return None;
             }
             let kept = Kept {
-                view: View::new(selection, shelf),
+                view: View::new(selection, groups, shelf),
                 made: now,
                 version: shelf.version(),
                 used: now,

@@ -31,7 +31,12 @@ impl Challenge {
     /// Eight characters from the low 48 bits of a random number: as many as an attacker who does
     /// not see our packets would have to guess.
     pub fn from_random(bits: u64) -> Self {
-        Self(eight_characters(bits).to_vec())
+        Self(Self::characters(bits).to_vec())
+    }
+
+    /// The same characters, for those who send or compare them at once.
+    pub fn characters(bits: u64) -> [u8; 8] {
+        eight_characters(bits)
     }
 
     /// The characters.

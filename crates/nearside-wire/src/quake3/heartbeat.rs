@@ -19,6 +19,12 @@ impl Heartbeat {
         [&CONNECTIONLESS, COMMAND, b" ", self.tag.as_bytes(), b"\n"].concat()
     }
 
+    /// Whether a datagram is a heartbeat of any tag.
+    pub fn is_one(datagram: &[u8]) -> bool {
+        let line = datagram.strip_prefix(&CONNECTIONLESS);
+        line.is_some_and(|line| words(line).next() == Some(COMMAND))
+    }
+
     /// Reads a heartbeat as a master does; the newline may be missing.
     pub fn parse(datagram: &[u8]) -> Result<Self, DecodeError> {
         let expected = "a heartbeat";
@@ -41,7 +47,13 @@ mod tests {
         let openarena = Heartbeat::parse(b"\xFF\xFF\xFF\xFFheartbeat QuakeArena-1\n").unwrap();
         assert_eq!(openarena.tag.as_bytes(), b"QuakeArena-1");
         assert_eq!(Heartbeat::parse(&openarena.emit()), Ok(openarena));
-        assert!(Heartbeat::parse(b"\xFF\xFF\xFF\xFFheartbeat").is_ok());
-        assert!(Heartbeat::parse(b"\xFF\xFF\xFF\xFFheartbeats X").is_err());
+        for (bytes, expected) in [
+            (&b"\xFF\xFF\xFF\xFFheartbeat"[..], true),
+            (b"\xFF\xFF\xFF\xFFheartbeats X", false),
+            (b"heartbeat X", false),
+        ] {
+            assert_eq!(Heartbeat::parse(bytes).is_ok(), expected);
+            assert_eq!(Heartbeat::is_one(bytes), expected);
+        }
     }
 }

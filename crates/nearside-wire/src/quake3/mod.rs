@@ -6,6 +6,7 @@
 mod challenge;
 mod heartbeat;
 mod info_string;
+mod info_view;
 pub mod master;
 mod query;
 
@@ -13,6 +14,7 @@ pub use challenge::Challenge;
 pub(crate) use challenge::eight_characters;
 pub use heartbeat::Heartbeat;
 pub use info_string::InfoString;
+pub use info_view::InfoView;
 pub use query::{Request, Response, StatusPlayer};
 
 /// The words of a line. Clients end requests as they like: `quakestat` sends a newline, other tools

@@ -17,6 +17,9 @@ pub enum Heartbeat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JoinChallenge(pub u32);
 
+/// How a join begins.
+pub(crate) const JOIN: &[u8] = b"0\n";
+
 const JOIN_CHALLENGE: [u8; 2] = [0x73, 0x0A];
 
 impl Heartbeat {
@@ -26,7 +29,7 @@ impl Heartbeat {
             Self::Ask => b"q".to_vec(),
             Self::Leave => b"b\n".to_vec(),
             Self::Join(info) => {
-                let mut out = b"0\n".to_vec();
+                let mut out = JOIN.to_vec();
                 info.emit(&mut out);
                 out
             }
@@ -46,14 +49,18 @@ impl Heartbeat {
     /// The challenge that a join repeats. Servers print it signed or unsigned.
     pub fn challenge(&self) -> Option<u32> {
         let Self::Join(info) = self else { return None };
-        let digits = std::str::from_utf8(info.challenge()?).ok()?;
-        let number: i64 = digits.parse().ok()?;
-        let signed = || i32::try_from(number).ok().map(i32::cast_unsigned);
-        u32::try_from(number).ok().or_else(signed)
+        JoinChallenge::from_digits(info.challenge()?).map(|challenge| challenge.0)
     }
 }
 
 impl JoinChallenge {
+    /// The challenge as a join repeats it, signed or unsigned.
+    pub fn from_digits(digits: &[u8]) -> Option<Self> {
+        let number: i64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        let signed = || i32::try_from(number).ok().map(i32::cast_unsigned);
+        u32::try_from(number).ok().or_else(signed).map(Self)
+    }
+
     /// The ten bytes a master answers with.
     pub fn emit(self) -> Vec<u8> {
         [&CONNECTIONLESS[..], &JOIN_CHALLENGE, &self.0.to_le_bytes()].concat()

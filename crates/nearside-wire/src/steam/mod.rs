@@ -15,6 +15,7 @@ use crate::list::{Costs, Entry, ListPacket, Listed, OriginForm, RawEntry, countr
 use crate::{CONNECTIONLESS, DecodeError};
 
 pub use filter::{Combine, Condition, Filter};
+pub(crate) use heartbeat::JOIN;
 pub use heartbeat::{Heartbeat, JoinChallenge};
 
 /// The part of the world to list; what servers say of themselves, so a hint at best.
