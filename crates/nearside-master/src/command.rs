@@ -8,6 +8,9 @@ use nearside_registry::{
 };
 use nearside_types::Moment;
 
+use crate::keeper::{Change, Keeper};
+use crate::store::News;
+
 /// Called with the outcome, on the loop's thread: it must not wait.
 pub struct Reply<T>(Box<dyn FnOnce(T) + Send>);
 
@@ -52,10 +55,12 @@ pub enum Command {
     },
     /// Take off what only this source lists.
     Unfollow(SourceId),
+    /// What other front ends did, by the store that they share.
+    News(News),
 }
 
 impl Command {
-    pub(crate) fn carry_out(self, now: Moment, master: &mut Master) {
+    pub(crate) fn carry_out(self, now: Moment, master: &mut Master, keeper: &Keeper) {
         match self {
             Self::SetBans(bans) => master.set_bans(bans),
             Self::SetSettings(settings) => master.set_settings(*settings),
@@ -72,6 +77,23 @@ impl Command {
             Self::Unfollow(source) => {
                 master.unfollow(source);
             }
+            Self::News(news) => hear(news, now, master, keeper),
         }
+    }
+}
+
+fn hear(news: News, now: Moment, master: &mut Master, keeper: &Keeper) {
+    let servers = match news {
+        News::Secret(secret) => return master.change_secret(secret),
+        News::Servers(servers) => servers,
+        News::Reloaded { parts, servers } => {
+            for server in master.lacking(&servers, |addr| parts.has(addr)) {
+                keeper.keep(Change::Put(Box::new(server)));
+            }
+            servers
+        }
+    };
+    for server in servers {
+        master.remember(now, server);
     }
 }

@@ -134,23 +134,22 @@ impl Drop for Keeper {
 }
 
 fn write_groups(mut store: impl Store, changes: &Receiver<Change>, stats: &KeeperStats) {
-    let mut waiting: HashMap<ServerAddr, Change> = HashMap::new();
+    let mut waiting = Waiting::default();
     let mut open = true;
     while open || !waiting.is_empty() {
         open = open && collect(changes, &mut waiting);
         stats.waiting.store(waiting.len() as u64, Ordering::Relaxed);
-        let group: Vec<Change> = waiting.values().cloned().collect();
+        let group = waiting.take();
         if group.is_empty() {
             continue;
         }
         match store.write(&group) {
             Ok(()) => {
-                stats
-                    .written
-                    .fetch_add(group.len() as u64, Ordering::Relaxed);
+                let count = group.len() as u64;
+                stats.written.fetch_add(count, Ordering::Relaxed);
                 stats.groups.fetch_add(1, Ordering::Relaxed);
+                stats.waiting.store(0, Ordering::Relaxed);
                 stats.note(None);
-                waiting.clear();
             }
             Err(error) => {
                 stats.failures.fetch_add(1, Ordering::Relaxed);
@@ -158,23 +157,55 @@ fn write_groups(mut store: impl Store, changes: &Receiver<Change>, stats: &Keepe
                 if !open {
                     return;
                 }
+                waiting.put_back(group);
             }
         }
     }
 }
 
+/// The last change of each server that is not written yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    changes: HashMap<ServerAddr, Change>,
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    fn add(&mut self, change: Change) {
+        let known = self.changes.contains_key(&change.addr());
+        if known || self.len() < MOST_WAITING {
+            self.changes.insert(change.addr(), change);
+        }
+    }
+
+    /// All of them, to be written. The table goes too: after a flood it would stay large.
+    fn take(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes).into_values().collect()
+    }
+
+    /// They could not be written. Nothing came in between, so none of them is out of date.
+    fn put_back(&mut self, group: Vec<Change>) {
+        self.changes = group
+            .into_iter()
+            .map(|change| (change.addr(), change))
+            .collect();
+    }
+}
+
 /// Takes changes in for a while; `false` once no more can come.
-fn collect(changes: &Receiver<Change>, waiting: &mut HashMap<ServerAddr, Change>) -> bool {
+fn collect(changes: &Receiver<Change>, waiting: &mut Waiting) -> bool {
     let until = Instant::now() + GROUP;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         match changes.recv_timeout(left) {
-            Ok(change) => {
-                let known = waiting.contains_key(&change.addr());
-                if known || waiting.len() < MOST_WAITING {
-                    waiting.insert(change.addr(), change);
-                }
-            }
+            Ok(change) => waiting.add(change),
             Err(RecvTimeoutError::Timeout) => return true,
             Err(RecvTimeoutError::Disconnected) => return false,
         }

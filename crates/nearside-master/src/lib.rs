@@ -1,10 +1,12 @@
 //! The body of the master server: moves datagrams between sockets and the engine of
 //! `nearside-registry`, and keeps its servers in a store that survives the process.
 //!
-//! Two threads: one owns the engine and the sockets and never waits for a disk; the other writes
-//! what changed, in groups at most a second apart.
+//! One thread owns the engine and the sockets and never waits for a disk or a database; another
+//! writes what changed, in groups at most a second apart; a third, where front ends share a store,
+//! brings what the others wrote.
 
 mod command;
+mod follow;
 pub mod http;
 mod keeper;
 mod listing;

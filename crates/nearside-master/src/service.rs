@@ -7,12 +7,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use nearside_net::{Datagram, IcmpErrors, NetError, PortConfig, RecvBuffers, Stop, UdpPort, wait};
+use nearside_net::{
+    Datagram, IcmpErrors, NetError, Outbox, PortConfig, RecvBuffers, Stop, UdpPort, wait,
+};
 use nearside_registry::{Bans, Event, Master, Output, Secret, Tally};
 use nearside_types::{Moment, Origin};
 use thiserror::Error;
 
 use crate::command::Command;
+use crate::follow::{Following, follow};
 use crate::keeper::{Change, Keeper};
 use crate::listing::{Listing, Shared};
 use crate::store::{Loaded, Store, StoreError};
@@ -80,6 +83,11 @@ pub struct Service {
     listing: Arc<Shared>,
     started: Moment,
     log: Box<dyn FnMut(&Event) + Send>,
+    /// What the engine said to the last batch; kept for its memory.
+    outputs: Vec<(Option<IpAddr>, Output)>,
+    /// What waits to be sent, all from one port.
+    outbox: Outbox,
+    outbox_port: usize,
     unsent: u64,
     handle: ServiceHandle,
 }
@@ -93,6 +101,7 @@ pub struct ServiceHandle {
     stop: Stop,
     addresses: Vec<SocketAddr>,
     keeper: Arc<crate::keeper::KeeperStats>,
+    following: Following,
 }
 
 impl ServiceHandle {
@@ -125,6 +134,11 @@ impl ServiceHandle {
         &self.keeper
     }
 
+    /// Why other front ends are not heard of; `None` while they are, or if there are none.
+    pub fn follow_error(&self) -> Option<String> {
+        self.following.error()
+    }
+
     /// Where it listens, with real port numbers.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
@@ -143,6 +157,8 @@ const TURN: Duration = Duration::from_millis(100);
 const ORIGINS_PER_TURN: usize = 50_000;
 /// Batches taken from one socket before the others have their turn.
 const BATCHES_PER_ROUND: usize = 8;
+/// Datagrams are sent when so many bytes wait, even within a batch: lists are long.
+const OUTBOX_BYTES: usize = 1 << 18;
 
 impl Service {
     /// Opens the sockets and takes in what the store remembers.
@@ -161,11 +177,20 @@ impl Service {
         let mut master = Master::new(config.settings, config.secret, origin_of);
         master.set_bans(config.bans);
         let now = clock.now();
+        let watch = store.watch();
+        let keeper = Keeper::start(store);
         for server in std::mem::take(&mut loaded.servers) {
+            if server.expires <= now {
+                keeper.keep(Change::Remove(server.addr));
+            }
             master.remember(now, server);
         }
-        let keeper = Keeper::start(store);
         let (sender, commands) = channel();
+        let following = Following::default();
+        if let Some(mut watch) = watch {
+            watch.begin(config.secret);
+            follow(watch, sender.clone(), stop.clone(), following.clone())?;
+        }
         let snapshot = Arc::new(RwLock::new(Arc::default()));
         let listing = Arc::new(Shared::default());
         let handle = ServiceHandle {
@@ -175,6 +200,7 @@ impl Service {
             stop: stop.clone(),
             addresses: ports[..listening].iter().map(UdpPort::local_addr).collect(),
             keeper: keeper.stats(),
+            following,
         };
         let service = Self {
             master,
@@ -188,6 +214,9 @@ impl Service {
             listing,
             started: now,
             log: Box::new(|_| {}),
+            outputs: Vec::new(),
+            outbox: Outbox::default(),
+            outbox_port: 0,
             unsent: 0,
             handle,
         };
@@ -245,9 +274,9 @@ impl Service {
     }
 
     fn receive(&mut self, index: usize, buffers: &mut RecvBuffers) -> Result<(), ServiceError> {
+        let mut outputs = std::mem::take(&mut self.outputs);
         for _ in 0..BATCHES_PER_ROUND {
             let now = self.clock.now();
-            let mut replies = Vec::new();
             let (master, port) = (&mut self.master, &mut self.ports[index]);
             let is_answer = index >= self.listening;
             let accept = |datagram: Datagram<'_>| {
@@ -256,17 +285,19 @@ impl Service {
                     false => master.handle(now, datagram.from, datagram.payload),
                 }
                 while let Some(output) = master.poll_output() {
-                    replies.push((datagram.to_ip, output));
+                    outputs.push((datagram.to_ip, output));
                 }
             };
             let count = port.recv_batch(buffers, self.clock.monotonic(), accept)?;
-            for (from_ip, output) in replies {
+            for (from_ip, output) in outputs.drain(..) {
                 self.carry_out(index, from_ip, output);
             }
+            self.flush();
             if count == 0 {
                 break;
             }
         }
+        self.outputs = outputs;
         Ok(())
     }
 
@@ -290,17 +321,25 @@ impl Service {
         }
     }
 
+    /// Datagrams wait until the batch is read, so that they leave together.
     fn send(&mut self, port: usize, to: SocketAddr, payload: &[u8], from_ip: Option<IpAddr>) {
-        let sent = self.ports[port].send(to, payload, from_ip);
-        let is_sent = matches!(sent, Ok(nearside_net::SendOutcome::Sent));
-        self.unsent += u64::from(!is_sent);
+        if port != self.outbox_port || self.outbox.bytes() > OUTBOX_BYTES {
+            self.flush();
+        }
+        self.outbox_port = port;
+        self.outbox.push(to, payload, from_ip);
+    }
+
+    fn flush(&mut self) {
+        let unsent = self.ports[self.outbox_port].send_all(&mut self.outbox);
+        self.unsent += unsent as u64;
     }
 
     /// Commands, and work that is done in small pieces between datagrams.
     fn obey(&mut self) {
         let commands: Vec<Command> = self.commands.try_iter().collect();
         for command in commands {
-            command.carry_out(self.clock.now(), &mut self.master);
+            command.carry_out(self.clock.now(), &mut self.master, &self.keeper);
         }
         if self.master.has_stale_origins() {
             self.master.refresh_some_origins(ORIGINS_PER_TURN);
@@ -326,6 +365,7 @@ impl Service {
                 self.carry_out(port, None, output);
             }
         }
+        self.flush();
     }
 
     /// The first of these sockets in the address's family: servers expect to hear from the address

@@ -193,7 +193,7 @@ fn count(listing: &Listing) -> Counted {
         let server = &row.server;
         let people = u64::from(server.facts.players.saturating_sub(server.facts.bots));
         let place = match server.standing {
-            Standing::Verified => 0,
+            Standing::Verified | Standing::Vouched => 0,
             Standing::Remembered => 1,
             Standing::Followed => 2,
         };

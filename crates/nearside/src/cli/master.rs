@@ -12,6 +12,8 @@ use clap::{Args, Subcommand};
   nearside master                                     all addresses, ports 27950 and 27011
   nearside master config > master.toml                every setting with its default
   nearside master --config master.toml
+  nearside master --store redis --redis 10.0.0.1:6379,10.0.0.2:6379
+                                                      one of several that share their servers
   nearside master --listen 127.0.0.1:27950 --lan --legacy 20000 --store none
                                                       for a trial with servers on this machine
 
@@ -35,10 +37,19 @@ pub struct MasterArgs {
         value_delimiter = ','
     )]
     pub listen: Vec<SocketAddr>,
-    /// Keep servers in this file; none keeps them in memory only
-    /// [default: nearside/master.redb in the user's data directory]
+    /// Keep servers in this file; none keeps them in memory only, redis shares them with other
+    /// masters [default: nearside/master.redb in the user's data directory]
     #[arg(long, value_name = "FILE", env = "NEARSIDE_MASTER_STORE")]
     pub store: Option<String>,
+    /// Nodes of the Redis Cluster for --store redis; one that answers is enough
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "NEARSIDE_MASTER_REDIS",
+        hide_env_values = true,
+        value_delimiter = ','
+    )]
+    pub redis: Vec<String>,
     /// List servers on loopback and in private networks too
     #[arg(long, env = "NEARSIDE_MASTER_LAN")]
     pub lan: bool,

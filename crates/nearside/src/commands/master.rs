@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nearside_discover::sources::OriginLookup;
-use nearside_master::store::{Embedded, Loaded, Memory, Store};
+use nearside_master::store::{Embedded, Loaded, Memory, Redis, Store, StoreError};
 use nearside_master::{Command, Service, ServiceConfig, ServiceError, ServiceHandle};
 use nearside_net::{MonotonicClock, Stop};
 use nearside_registry::Secret;
@@ -75,7 +75,7 @@ fn open(
 ) -> Result<(Service, Loaded)> {
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).context("the system gives no random numbers")?;
-    let service = ServiceConfig {
+    let mut service = ServiceConfig {
         listen: config.listen.clone(),
         settings: config.registry.clone(),
         secret: Secret(secret),
@@ -92,6 +92,10 @@ fn open(
             let store = embedded(path)?;
             Service::start(service, store, origin_of, stop.clone())
         }
+        StorePlace::Redis(nodes) => {
+            let store = shared(nodes, &mut service.secret)?;
+            Service::start(service, store, origin_of, stop.clone())
+        }
     };
     started.map_err(blame)
 }
@@ -102,6 +106,14 @@ fn embedded(path: &Path) -> Result<impl Store + 'static> {
             .with_context(|| format!("cannot make {}", folder.display()))?;
     }
     Embedded::open(path).map_err(|error| WorldFailure(error.to_string()).into())
+}
+
+/// A cluster that front ends share, and with it the key of their cookies.
+fn shared(nodes: &[String], secret: &mut Secret) -> Result<impl Store + 'static> {
+    let world = |error: StoreError| WorldFailure(error.to_string());
+    let mut store = Redis::connect(nodes).map_err(world)?;
+    *secret = store.shared_secret(*secret).map_err(world)?;
+    Ok(store)
 }
 
 /// What was wrongly set is bad input; sockets and stores are the world's doing.

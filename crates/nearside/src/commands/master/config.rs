@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nearside_registry::{Ban, Bans, Settings};
 use serde::Deserialize;
 
@@ -18,6 +18,8 @@ pub(super) enum StorePlace {
     Nowhere,
     /// In this file.
     File(PathBuf),
+    /// In a Redis Cluster with these nodes.
+    Redis(Vec<String>),
 }
 
 /// Everything an operator decides.
@@ -36,6 +38,7 @@ pub(super) struct MasterConfig {
 struct File {
     listen: Option<Vec<SocketAddr>>,
     store: Option<String>,
+    redis: Vec<String>,
     registry: Settings,
     origins: Sources,
     ban: Vec<Ban>,
@@ -56,6 +59,10 @@ impl MasterConfig {
         let file = file.unwrap_or_default();
         let listen = Some(args.listen.clone()).filter(|listen| !listen.is_empty());
         let store = args.store.clone().or(file.store);
+        let redis = match args.redis.is_empty() {
+            true => file.redis,
+            false => args.redis.clone(),
+        };
         let mut registry = file.registry;
         registry.lan |= args.lan;
         if let Some(legacy) = args.legacy {
@@ -63,7 +70,7 @@ impl MasterConfig {
         }
         Ok(Self {
             listen: listen.or(file.listen).unwrap_or_else(usual_addresses),
-            store: place(store.as_deref())?,
+            store: place(store.as_deref(), redis)?,
             registry,
             origins: file.origins,
             bans: file.ban,
@@ -87,9 +94,11 @@ impl MasterConfig {
 # UDP addresses; each speaks the protocols of all games.
 listen = [{}]
 
-# Where servers are kept: a file, or \"none\" for memory only. Without this line it is
-# nearside/master.redb in the user's data directory.
+# Where servers are kept: a file, \"none\" for memory only, or \"redis\" for a Redis Cluster that
+# several masters share. Without this line it is nearside/master.redb in the user's data directory.
 # store = \"master.redb\"
+# Nodes of the cluster, for \"redis\"; HOST:PORT or redis://USER:PASSWORD@HOST:PORT.
+redis = []
 
 [registry]
 # Seconds after which a server that is not heard of is taken off the lists.
@@ -142,8 +151,13 @@ embedded = true
     }
 }
 
-fn place(store: Option<&str>) -> Result<StorePlace> {
+fn place(store: Option<&str>, redis: Vec<String>) -> Result<StorePlace> {
     match store {
+        Some("redis") if redis.is_empty() => bail!(
+            "--store redis needs to know where the cluster is; use --redis HOST:PORT,HOST:PORT"
+        ),
+        Some("redis") => Ok(StorePlace::Redis(redis)),
+        _ if !redis.is_empty() => bail!("--redis names a cluster, but --store is not redis"),
         Some("none") => Ok(StorePlace::Nowhere),
         Some(path) => Ok(StorePlace::File(path.into())),
         None => usual_store().map(StorePlace::File).context(
@@ -158,7 +172,7 @@ fn read(path: &Path) -> Result<File> {
     let file: File = toml::from_str(&text).with_context(|| name.to_string())?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let seen_from = |place: String| match place.as_str() {
-        "none" => place,
+        "none" | "redis" => place,
         path => folder.join(path).display().to_string(),
     };
     Ok(File {
