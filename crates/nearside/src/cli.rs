@@ -427,6 +427,24 @@ pub enum BenchCommand {
     Browse(BenchBrowseArgs),
     /// Place players with every solver: servers beside the proven optimum, speed, sessions with churn
     Place(BenchPlaceArgs),
+    /// Run a master: heartbeats and lists beside a bare UDP echo, memory, the store's updates
+    Master(BenchMasterArgs),
+}
+
+/// Run a master on loopback and measure it, beside a bare UDP echo of the same datagrams.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Takes about three minutes; docs/bench.md says what the figures mean.
+
+Exit codes: 0 every target met; 1 a target missed; 2 bad usage; 130 interrupted, without figures."
+)]
+pub struct BenchMasterArgs {
+    /// Leave the million servers out
+    #[arg(long)]
+    pub quick: bool,
+    /// One JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Place players with every solver, beside the proven optimum.

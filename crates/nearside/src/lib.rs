@@ -5,6 +5,7 @@ pub mod cli;
 pub mod commands;
 pub mod exit;
 pub mod faces;
+pub mod fleet;
 pub mod games;
 pub mod lab;
 pub mod memory;

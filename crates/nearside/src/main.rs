@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => match &args.what {
             BenchCommand::Browse(args) => commands::bench::run(args),
             BenchCommand::Place(args) => commands::bench::run_place(args),
+            BenchCommand::Master(args) => commands::bench::run_master(args),
         },
     };
     outcome

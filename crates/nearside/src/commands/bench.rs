@@ -4,6 +4,7 @@
 mod child;
 mod lab;
 mod machine;
+mod master;
 mod place;
 mod programs;
 mod quakestat;
@@ -32,6 +33,7 @@ use report::{Observed, Report, RunFigures, ScenarioFigures};
 use scenario::Scenario;
 use truth::Truth;
 
+pub use master::run as run_master;
 pub use place::run as run_place;
 
 /// Runs `nearside bench browse`.

@@ -128,7 +128,7 @@ impl Findings {
     }
 }
 
-fn targets(verdicts: &[Verdict]) -> Table {
+pub(super) fn targets(verdicts: &[Verdict]) -> Table {
     let table = Table::new("targets", "Targets")
         .column(Column::new("what"))
         .column(Column::new("target"))

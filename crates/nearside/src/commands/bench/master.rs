@@ -1,0 +1,294 @@
+//! `nearside bench master`: a real `nearside master` in a process of its own, fed by a fleet of game
+//! servers and by clients, beside an echo that sends the same datagrams and keeps nothing.
+
+mod clients;
+mod cycles;
+mod echo;
+mod process;
+mod store;
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use nearside_net::Stop;
+use nearside_report::{Cell, Column, Report, Table, json, text};
+
+use super::child::Folder;
+use super::machine::{self, Machine};
+use super::place::targets;
+use super::targets::{Bound, Verdict};
+use crate::cli::BenchMasterArgs;
+use crate::commands::stop_on_interrupt;
+use crate::exit::Exit;
+use crate::faces::is_closed_pipe;
+use crate::fleet::Fleet;
+use clients::ListKind;
+use process::{Keeping, MasterProcess};
+
+/// What a terminal is wide enough for.
+const WIDTH: usize = 120;
+
+/// Runs `nearside bench master`.
+pub fn run(args: &BenchMasterArgs) -> Result<Exit> {
+    let stop = stop_on_interrupt()?;
+    let before = Machine::read();
+    let bench = Bench {
+        folder: Folder::create()?,
+        stop: &stop,
+    };
+    let found = match bench.measure(args.quick) {
+        _ if stop.is_stopped() => {
+            writeln!(io::stderr(), "interrupted: without figures")?;
+            return Ok(Exit::Interrupted);
+        }
+        found => found?,
+    };
+    let verdicts = found.verdicts();
+    let met = verdicts.iter().all(|verdict| verdict.met != Some(false));
+    let report = found.report(args, &before, &verdicts);
+    let mut out = io::stdout().lock();
+    let printed = match args.json {
+        true => out.write_all(json::render(&report).as_bytes()),
+        false => write!(out, "{}", text::render(&report, WIDTH)),
+    };
+    match printed {
+        Err(error) if !is_closed_pipe(&error) => {
+            return Err(error).context("cannot write the report");
+        }
+        _ => {}
+    }
+    Ok(if met { Exit::Done } else { Exit::Negative })
+}
+
+/// What all parts of the bench share.
+struct Bench<'a> {
+    folder: Folder,
+    stop: &'a Stop,
+}
+
+/// Datagrams in and out, and what they cost.
+#[derive(Debug, Clone, Copy, Default)]
+struct Traffic {
+    datagrams: f64,
+    cpu_s: f64,
+    wall_s: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+impl Traffic {
+    fn per_cpu_second(self) -> f64 {
+        self.datagrams / self.cpu_s
+    }
+}
+
+/// One row of the report.
+struct Row {
+    what: String,
+    servers: u32,
+    /// What is counted: cycles or lists.
+    count: f64,
+    of_master: Traffic,
+    of_echo: Option<Traffic>,
+}
+
+#[derive(Default)]
+struct Found {
+    rows: Vec<Row>,
+    /// Servers, bytes for each without a store, and with the embedded one.
+    memory: Vec<(u32, f64, Option<f64>)>,
+    store: Option<store::Updates>,
+}
+
+impl Bench<'_> {
+    fn measure(&self, quick: bool) -> Result<Found> {
+        let mut found = Found::default();
+        self.say("echo of heartbeats")?;
+        let echo_cycles = cycles::of_echo(self.stop, CYCLES)?;
+        self.say("echo of list packets")?;
+        let echo_lists = clients::of_echo(self.stop)?;
+        let populations: &[u32] = if quick {
+            &[10_000, 100_000]
+        } else {
+            &[10_000, 100_000, 1_000_000]
+        };
+        for servers in populations.iter().copied() {
+            self.say(&format!("{servers} servers"))?;
+            let master = MasterProcess::start(self.folder.path(), Keeping::Nothing)?;
+            let empty = master.memory_bytes()?;
+            let mut fleet = Fleet::open()?;
+            let arrivals = cycles::of_master(&mut fleet, &master, self.stop, servers, servers)?;
+            let per_server = (master.memory_bytes()? - empty) / f64::from(servers);
+            found.row("registrations", servers, arrivals, Some(echo_cycles));
+            let renewals = cycles::of_master(&mut fleet, &master, self.stop, servers, CYCLES)?;
+            found.row("heartbeat cycles", servers, renewals, Some(echo_cycles));
+            for kind in ListKind::ALL {
+                let lists = clients::of_master(&master, self.stop, kind)?;
+                found.row(kind.name(), servers, lists, Some(echo_lists));
+            }
+            drop(master);
+            let with_store = self.with_store(&mut found, servers)?;
+            found.memory.push((servers, per_server, Some(with_store)));
+        }
+        self.say("updates of the embedded store")?;
+        found.store = Some(store::measure(self.folder.path())?);
+        Ok(found)
+    }
+
+    /// The same with the embedded store, as an operator runs it.
+    fn with_store(&self, found: &mut Found, servers: u32) -> Result<f64> {
+        let master = MasterProcess::start(self.folder.path(), Keeping::Embedded)?;
+        let empty = master.memory_bytes()?;
+        let mut fleet = Fleet::open()?;
+        let arrivals = cycles::of_master(&mut fleet, &master, self.stop, servers, servers)?;
+        found.row("registrations, kept", servers, arrivals, None);
+        let renewals = cycles::of_master(&mut fleet, &master, self.stop, servers, CYCLES)?;
+        found.row("heartbeat cycles, kept", servers, renewals, None);
+        Ok((master.memory_bytes()? - empty) / f64::from(servers))
+    }
+
+    /// Tells somebody who waits.
+    fn say(&self, what: &str) -> Result<()> {
+        Ok(writeln!(io::stderr(), "{what} …")?)
+    }
+}
+
+/// Heartbeat cycles that are measured at a time: some seconds.
+const CYCLES: u32 = 300_000;
+
+/// What was counted, and its traffic.
+type Counted = (f64, Traffic);
+
+impl Found {
+    fn row(
+        &mut self,
+        what: &str,
+        servers: u32,
+        (count, of_master): Counted,
+        of_echo: Option<Counted>,
+    ) {
+        self.rows.push(Row {
+            what: what.to_owned(),
+            servers,
+            count,
+            of_master,
+            of_echo: of_echo.map(|(_, traffic)| traffic),
+        });
+    }
+
+    fn share(&self, what: &str, servers: u32) -> Option<f64> {
+        let is_it = |row: &&Row| row.what == what && row.servers == servers;
+        let row = self.rows.iter().find(is_it)?;
+        Some(row.of_master.per_cpu_second() / row.of_echo?.per_cpu_second())
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        for (servers, ..) in &self.memory {
+            let mut judge = |what: &str, least| {
+                let name = format!("{what}, {servers} servers, beside the echo");
+                let share = self.share(what, *servers);
+                verdicts.push(Verdict::new(name, Bound::AtLeast(least), "share", share));
+            };
+            judge("heartbeat cycles", 0.6);
+            judge(ListKind::Whole.name(), 0.8);
+            judge(ListKind::Paged.name(), 0.8);
+        }
+        let million = self.memory.iter().find(|row| row.0 == 1_000_000);
+        verdicts.push(Verdict::new(
+            "memory for each of a million servers".to_owned(),
+            Bound::AtMost(300.0),
+            "bytes",
+            million.map(|row| row.1),
+        ));
+        verdicts.push(Verdict::new(
+            "embedded store".to_owned(),
+            Bound::AtLeast(20_000.0),
+            "updates/s",
+            self.store.as_ref().map(|updates| updates.per_second),
+        ));
+        verdicts.push(Verdict::new(
+            "embedded store, longest group commit".to_owned(),
+            Bound::AtMost(1.0),
+            "s",
+            self.store.as_ref().map(|updates| updates.longest_s),
+        ));
+        verdicts
+    }
+
+    fn report(&self, args: &BenchMasterArgs, machine: &Machine, verdicts: &[Verdict]) -> Report {
+        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
+        let quick = if args.quick { " --quick" } else { "" };
+        let machine = format!(
+            "{} UTC, {} cores of {}, load {} before and {} after. Shares of the echo from one run can \
+             be compared; seconds belong to this machine and its load.",
+            machine.date,
+            machine.cores.unwrap_or(0),
+            known(&machine.cpu),
+            known(&machine.load),
+            known(&machine::load()),
+        );
+        Report::new(
+            "bench-master",
+            format!("nearside {} bench master", env!("CARGO_PKG_VERSION")),
+            format!("nearside bench master{quick}"),
+            "none".to_owned(),
+        )
+        .with(machine)
+        .with(self.traffic())
+        .with(self.memory())
+        .with(targets(verdicts))
+    }
+
+    fn traffic(&self) -> Table {
+        let number = |name: &str, unit: &str| Column::new(name).unit(unit).not_fitted();
+        let table = Table::new(
+            "traffic",
+            "Datagrams in and out per CPU-second, beside the echo",
+        )
+        .column(Column::new("what"))
+        .column(Column::new("servers"))
+        .column(number("rate", "1/s"))
+        .column(number("CPU for each", "µs"))
+        .column(number("datagrams per CPU-second", "1/s"))
+        .column(number("echo", "1/s"))
+        .column(number("share", ""))
+        .column(number("p50", "ms"))
+        .column(number("p99", "ms"));
+        self.rows.iter().fold(table, |table, row| {
+            let of = row.of_master;
+            let echo = row.of_echo.map(Traffic::per_cpu_second);
+            let cell = |value: Option<f64>, decimals| {
+                value.map_or(Cell::Missing, |value| Cell::number(value, decimals))
+            };
+            table.row([
+                Cell::from(row.what.as_str()),
+                Cell::number(f64::from(row.servers), 0),
+                Cell::number(row.count / of.wall_s, 0),
+                Cell::number(of.cpu_s / row.count * 1e6, 2),
+                Cell::number(of.per_cpu_second(), 0),
+                cell(echo, 0),
+                cell(echo.map(|echo| of.per_cpu_second() / echo), 2),
+                Cell::number(of.p50_ms, 3),
+                Cell::number(of.p99_ms, 3),
+            ])
+        })
+    }
+
+    fn memory(&self) -> Table {
+        let bytes = |name: &str| Column::new(name).unit("bytes").not_fitted();
+        let table = Table::new("memory", "Resident memory for each server")
+            .column(Column::new("servers"))
+            .column(bytes("registry"))
+            .column(bytes("with the embedded store and its cache"));
+        self.memory.iter().fold(table, |table, row| {
+            let (servers, alone, kept) = *row;
+            let kept = kept.map_or(Cell::Missing, |kept| Cell::number(kept, 0));
+            table.row([
+                Cell::number(f64::from(servers), 0),
+                Cell::number(alone, 0),
+                kept,
+            ])
+        })
+    }
+}

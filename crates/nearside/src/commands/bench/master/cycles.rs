@@ -1,0 +1,108 @@
+//! Full heartbeat cycles: heartbeat, challenge, answer.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use nearside_net::Stop;
+use nearside_types::{Moment, quantile};
+
+use super::echo::Echo;
+use super::process::MasterProcess;
+use super::{Counted, Traffic};
+use crate::fleet::Fleet;
+
+/// Datagrams of a cycle: in, out, in.
+const PER_CYCLE: f64 = 3.0;
+
+/// Cycles against the echo.
+pub(super) fn of_echo(stop: &Stop, cycles: u32) -> Result<Counted> {
+    let echo = Echo::start(|payload| match payload {
+        [0xFF, 0xFF, 0xFF, 0xFF, b'h', ..] => Some(b"\xFF\xFF\xFF\xFFgetinfo abcdefgh"),
+        b"q" => Some(b"\xFF\xFF\xFF\xFFs\nabcd"),
+        _ => None,
+    })?;
+    let mut fleet = Fleet::open()?;
+    let run = run(&mut fleet, echo.addr, stop, 100_000, cycles)?;
+    let echoed = echo.finish()?;
+    Ok((
+        f64::from(cycles),
+        Traffic {
+            datagrams: echoed.datagrams as f64,
+            cpu_s: echoed.cpu.as_secs_f64(),
+            ..run
+        },
+    ))
+}
+
+/// Cycles of a master's servers, in turn. The first of each registers it; later on one server in ten
+/// has other players than in the round before.
+pub(super) fn of_master(
+    fleet: &mut Fleet,
+    master: &MasterProcess,
+    stop: &Stop,
+    servers: u32,
+    cycles: u32,
+) -> Result<Counted> {
+    let before = master.cpu_s()?;
+    let run = run(fleet, master.addr, stop, servers, cycles)?;
+    // The last answers are on their way, and the store has its group to write.
+    std::thread::sleep(Duration::from_millis(700));
+    let cycles = f64::from(cycles);
+    let traffic = Traffic {
+        datagrams: PER_CYCLE * cycles,
+        cpu_s: master.cpu_s()? - before,
+        ..run
+    };
+    Ok((cycles, traffic))
+}
+
+/// Cycles that are under way at a time.
+const WINDOW: u32 = 256;
+
+/// Runs cycles of all servers in turn, as fast as they are answered.
+fn run(
+    fleet: &mut Fleet,
+    master: SocketAddr,
+    stop: &Stop,
+    servers: u32,
+    cycles: u32,
+) -> Result<Traffic> {
+    let mut sent_at = vec![Moment::EPOCH; servers as usize];
+    let mut latencies = Vec::with_capacity(cycles as usize);
+    let (mut sent, mut done, mut lost) = (0_u32, 0_u32, 0_u32);
+    let began = Instant::now();
+    while done < cycles && !stop.is_stopped() {
+        let now = fleet.clock().now();
+        while sent - done - lost < WINDOW && sent < cycles + lost {
+            let number = sent % servers;
+            if number == 0 {
+                fleet.next_round();
+            }
+            sent_at[number as usize] = now;
+            fleet.heartbeat(number, master);
+            sent += 1;
+        }
+        fleet.flush();
+        let until = fleet.clock().now() + Duration::from_millis(500);
+        let clock = *fleet.clock();
+        let answered = fleet.answer(until, stop, |number| {
+            let passed = clock.now() - sent_at[number as usize];
+            latencies.push(passed.as_secs_f64() * 1e3);
+        })?;
+        done += answered as u32;
+        if answered == 0 {
+            lost = sent - done;
+        }
+        if lost > cycles / 100 + WINDOW {
+            bail!("{lost} of {sent} heartbeats were not answered");
+        }
+    }
+    latencies.sort_unstable_by(f64::total_cmp);
+    Ok(Traffic {
+        wall_s: began.elapsed().as_secs_f64(),
+        p50_ms: quantile(&latencies, 0.5).unwrap_or_default(),
+        p99_ms: quantile(&latencies, 0.99).unwrap_or_default(),
+        ..Traffic::default()
+    })
+}
