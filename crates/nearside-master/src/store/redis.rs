@@ -402,10 +402,7 @@ mod tests {
 
     #[test]
     fn messages_name_the_nodes_and_never_a_password() {
-        let nodes = [
-            "redis://us:secret@10.0.0.1:7000".to_owned(),
-            "b:7001".to_owned(),
-        ];
+        let nodes = ["10.0.0.1:7000", "b:7001"].map(|node| format!("redis://us:secret@{node}"));
         let place = Nodes::of(&nodes).unwrap().place;
         assert_eq!(place, "redis 10.0.0.1:7000,b:7001");
         let message = Nodes::of(&[]).err().unwrap().to_string();
