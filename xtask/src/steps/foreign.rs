@@ -18,6 +18,7 @@ pub(crate) enum Foreign {
     Bird,
     ExaBgp,
     Chromium,
+    Redis,
     PythonA2s,
     OrTools,
     Gamedig,
@@ -32,7 +33,7 @@ pub(crate) const GAMEDIG: &str = "5.3.3";
 const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
 
 impl Foreign {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Quakestat,
         Self::OpenArena,
         Self::Ip,
@@ -40,6 +41,7 @@ impl Foreign {
         Self::Bird,
         Self::ExaBgp,
         Self::Chromium,
+        Self::Redis,
         Self::PythonA2s,
         Self::OrTools,
         Self::Gamedig,
@@ -55,6 +57,7 @@ impl Foreign {
             Self::Bird => "bird",
             Self::ExaBgp => "exabgp",
             Self::Chromium => "chromium",
+            Self::Redis => "redis",
             Self::PythonA2s => "python-a2s",
             Self::OrTools => "ortools",
             Self::Gamedig => "gamedig",
@@ -70,6 +73,7 @@ impl Foreign {
             Self::Bird => find("bird").is_some(),
             Self::ExaBgp => find("exabgp").is_some(),
             Self::Chromium => has_chromium(),
+            Self::Redis => has_redis(),
             Self::PythonA2s => has_python(workspace, "python-a2s", PYTHON_A2S),
             Self::OrTools => has_python(workspace, "ortools", OR_TOOLS),
             Self::Gamedig => find("node").is_some() && has_gamedig(workspace),
@@ -86,6 +90,7 @@ impl Foreign {
             Self::Bird => (find("bird").is_some(), &["bird2"]),
             Self::ExaBgp => (find("exabgp").is_some(), &["exabgp"]),
             Self::Chromium => (has_chromium(), &["chromium"]),
+            Self::Redis => (has_redis(), &["redis-server"]),
             Self::PythonA2s | Self::OrTools => (can_make_venv(), &["python3", "python3-venv"]),
             // Only when there is no node: a newer one from elsewhere brings an npm of its own.
             Self::Gamedig => (find("node").is_some(), &["nodejs", "npm"]),
@@ -148,6 +153,11 @@ fn is_executable(path: &Path) -> bool {
 fn has_chromium() -> bool {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     names.into_iter().any(|name| find(name).is_some())
+}
+
+/// The server, and the client that joins nodes to a cluster (Debian brings it along).
+fn has_redis() -> bool {
+    find("redis-server").is_some() && find("redis-cli").is_some()
 }
 
 fn can_make_venv() -> bool {

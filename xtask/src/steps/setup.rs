@@ -96,7 +96,8 @@ fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
         | Foreign::Tmux
         | Foreign::Bird
         | Foreign::ExaBgp
-        | Foreign::Chromium => Ok(()),
+        | Foreign::Chromium
+        | Foreign::Redis => Ok(()),
     }
 }
 
