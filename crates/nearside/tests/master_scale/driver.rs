@@ -84,7 +84,7 @@ fn drive(servers: u32, interval: Duration, masters: &[SocketAddr], proofs: &Proo
             let master = (number + round) as usize % masters.len();
             fleet.heartbeat(number as u32, masters[master]);
             sent += 1;
-            if sent % 64 == 0 {
+            if sent.is_multiple_of(64) {
                 fleet.flush();
             }
         }
