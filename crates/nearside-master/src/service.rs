@@ -243,13 +243,14 @@ impl Service {
     /// Serves until stopped, on the calling thread; what changed is written before it returns.
     pub fn run(mut self) -> Result<Tally, ServiceError> {
         let mut buffers = RecvBuffers::new();
-        self.tick();
+        self.publish();
         let mut next_tick = self.clock.monotonic().now() + TICK;
+        let mut next_turn = self.clock.monotonic().now();
         loop {
             let ready = wait(
                 &self.ports,
                 &self.stop,
-                Some(next_tick.min(self.clock.monotonic().now() + TURN)),
+                Some(next_turn),
                 self.clock.monotonic(),
             )?;
             if ready.stopped {
@@ -258,10 +259,13 @@ impl Service {
             for index in ready.ports {
                 self.receive(index, &mut buffers)?;
             }
-            self.obey();
             let now = self.clock.monotonic().now();
+            if now >= next_turn {
+                self.obey();
+                next_turn = now + TURN;
+            }
             if now >= next_tick {
-                self.tick();
+                self.publish();
                 next_tick = now + TICK;
             }
         }
@@ -341,17 +345,12 @@ impl Service {
         for command in commands {
             command.carry_out(self.clock.now(), &mut self.master, &self.keeper);
         }
+        self.master.poll(self.clock.now());
         if self.master.has_stale_origins() {
             self.master.refresh_some_origins(ORIGINS_PER_TURN);
         }
         self.empty_outputs();
         self.listing.refresh(&self.clock, &self.master);
-    }
-
-    fn tick(&mut self) {
-        self.master.poll(self.clock.now());
-        self.empty_outputs();
-        self.publish();
     }
 
     /// Does what the engine wants without a datagram having come.

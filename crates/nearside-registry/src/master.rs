@@ -124,6 +124,10 @@ pub struct Master {
     pub(crate) scans: Budgets,
     pub(crate) claims: Budgets,
     pub(crate) tally: Tally,
+    /// Servers whose turn it is to be asked whether they are still there.
+    pub(crate) to_check: VecDeque<ServerAddr>,
+    /// When such were asked last.
+    pub(crate) checked: Moment,
     /// Servers that were asked from the port for questions, and when.
     pub(crate) asked: HashMap<ServerAddr, Asked>,
     /// Servers that only other masters list, and which of them.
@@ -168,6 +172,8 @@ impl Master {
             scans: Budgets::new(secret, SCANS_PER_SECOND),
             claims: Budgets::new(secret, settings.claim_challenge_bytes_per_second),
             tally: Tally::default(),
+            to_check: VecDeque::new(),
+            checked: Moment::EPOCH,
             asked: HashMap::new(),
             followed: HashMap::new(),
             stale_origins: Vec::new(),
@@ -202,11 +208,12 @@ impl Master {
     }
 
     /// Time has passed: takes off whose time is up and asks those who have been silent for long.
-    /// Call it about once a second.
+    /// Call it once a second, or more often so that questions to many do not leave at once.
     pub fn poll(&mut self, now: Moment) {
         self.asked
             .retain(|_, asked| now.since(asked.at) < ANSWER_TIME);
         self.look_after(now);
+        self.check_some(now);
     }
 
     /// The next thing to do.

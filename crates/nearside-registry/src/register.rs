@@ -197,9 +197,8 @@ impl Master {
     /// then, for what they say of themselves.
     pub(crate) fn look_after(&mut self, now: Moment) {
         let timeout = self.settings.timeout();
-        let mut may_ask = CHECKS_AT_ONCE;
         while let Some(server) = self.shelf.due(now) {
-            let (addr, family, expires) = (server.addr, server.family, server.expires);
+            let (addr, expires) = (server.addr, server.expires);
             let again = match server.standing {
                 Standing::Followed => timeout / 2,
                 Standing::Verified | Standing::Vouched | Standing::Remembered => timeout / 8,
@@ -210,12 +209,30 @@ impl Master {
                 self.emit(Event::Removed(addr));
             } else if ask_from > now {
                 self.shelf.plan(addr, ask_from.min(expires));
-            } else if may_ask == 0 {
-                self.shelf.plan(addr, now + Duration::from_secs(1));
             } else {
-                may_ask -= 1;
-                self.check(now, addr, family);
+                self.to_check.push_back(addr);
                 self.shelf.plan(addr, (now + again).min(expires));
+            }
+        }
+    }
+
+    /// Asks those whose turn it is, as many as the time that has passed allows: their answers must
+    /// fit into a socket's buffer.
+    pub(crate) fn check_some(&mut self, now: Moment) {
+        let passed = now.since(self.checked).min(Duration::from_secs(1));
+        let mut may_ask = (CHECKS_PER_SECOND * passed.as_secs_f64()) as usize;
+        if may_ask == 0 {
+            return;
+        }
+        self.checked = now;
+        while may_ask > 0
+            && let Some(addr) = self.to_check.pop_front()
+        {
+            let known = self.shelf.get(addr);
+            let is_silent = |server: &&Server| self.settings.ask_from(server) <= now;
+            if let Some(family) = known.filter(is_silent).map(|server| server.family) {
+                self.check(now, addr, family);
+                may_ask -= 1;
             }
         }
     }
@@ -238,9 +255,9 @@ impl Master {
 /// come more often than that, and most writes would say the same again.
 const TOLD_EVERY: u32 = 4;
 
-/// Servers that are asked in one second, so that their answers fit into a socket's buffer. A
-/// million from before a restart are asked within nine minutes.
-const CHECKS_AT_ONCE: usize = 2_000;
+/// Servers that are asked in a second. 100,000 from before a restart are asked in ten, a million in
+/// less than two minutes.
+const CHECKS_PER_SECOND: f64 = 10_000.0;
 
 const GETINFO: [u8; 12] = *b"\xFF\xFF\xFF\xFFgetinfo ";
 

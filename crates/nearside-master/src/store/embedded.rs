@@ -61,7 +61,9 @@ impl Embedded {
     }
 
     fn commit(&self, changes: &[Change]) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
+        let mut transaction = self.database.begin_write()?;
+        // The next start after a crash then need not walk through the whole file.
+        transaction.set_quick_repair(true);
         {
             let mut table = transaction.open_table(SERVERS)?;
             for change in changes {

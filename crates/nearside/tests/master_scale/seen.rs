@@ -34,6 +34,21 @@ impl Player {
         }
     }
 
+    /// Knocks until the master answers.
+    pub(crate) fn wait_until_it_answers(&mut self) {
+        let request = quake3::ListRequest::new(None, 71).emit();
+        let limit = Instant::now() + Duration::from_secs(30);
+        loop {
+            self.port.send(self.master, &request, None).unwrap();
+            let until = self.clock.now() + Duration::from_millis(5);
+            let ready = wait([&self.port], &self.stop, Some(until), &self.clock).unwrap();
+            if !ready.ports.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < limit, "the master does not answer");
+        }
+    }
+
     /// Which of so many servers are on the lists; `None` if the master does not answer.
     pub(crate) fn see(&mut self, servers: u32) -> Option<Vec<bool>> {
         let mut seen = vec![false; servers as usize];
@@ -102,6 +117,13 @@ impl Player {
 
     /// Asks, and collects answers until one is the last or none comes for a while.
     fn ask(&mut self, request: &[u8], is_last: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+        // What came late for an earlier question answers none.
+        while self
+            .port
+            .recv_batch(&mut self.buffers, &self.clock, |_| {})
+            .unwrap()
+            > 0
+        {}
         self.port.send(self.master, request, None).unwrap();
         let mut answers = Vec::new();
         let mut done = false;
