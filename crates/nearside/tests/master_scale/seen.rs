@@ -62,16 +62,17 @@ impl Player {
         };
         for protocol in [71, 68] {
             let request = quake3::ListRequest::new(None, protocol);
-            self.quake3(request).iter().for_each(&mut take);
+            self.quake3(request)?.iter().for_each(&mut take);
         }
         self.steam()?.iter().for_each(&mut take);
         Some(seen)
     }
 
-    fn quake3(&mut self, mut request: quake3::ListRequest) -> Vec<ListPacket> {
+    /// The whole list, however many tries it takes a busy machine to receive its end.
+    fn quake3(&mut self, mut request: quake3::ListRequest) -> Option<Vec<ListPacket>> {
         let parse = |bytes: &[u8]| quake3::ListReply::parse(bytes, None).ok();
         let mut packets = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..TRIES {
             let answers = self.ask(&request.emit(), |bytes| {
                 bytes.ends_with(b"\\EOT\0\0\0") || bytes.starts_with(b"\xFF\xFF\xFF\xFFck ")
             });
@@ -82,10 +83,10 @@ impl Player {
                 }
             }
             if packets.iter().any(|packet| packet.end) {
-                break;
+                return Some(packets);
             }
         }
-        packets
+        None
     }
 
     fn steam(&mut self) -> Option<Vec<ListPacket>> {
@@ -109,7 +110,7 @@ impl Player {
                     };
                     request = next;
                 }
-                None if tries < 3 => tries += 1,
+                None if tries < TRIES => tries += 1,
                 None => return None,
             }
         }
@@ -145,6 +146,9 @@ impl Player {
         answers
     }
 }
+
+/// Each waits for most of a second.
+const TRIES: u32 = 8;
 
 /// How many of these servers are not seen.
 pub(crate) fn missing(seen: &[bool], wanted: &[u32]) -> usize {
