@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use common::{Shape, brute_force, instances};
+use nearside_placement::network::NetworkParams;
 use nearside_placement::session::{Event, OutOfTime, Reason, SessionLog, Settlement};
 use nearside_placement::{Delay, Instance, Latency, Session, SessionSetup, verify};
 use proptest::collection::vec;
@@ -219,6 +220,46 @@ fn players_come_together_when_they_may_be_moved() {
     let report = session.handle(&Event::Consolidate { max_moves: 2 });
     assert_eq!(report.servers_used, 1);
     assert_eq!(session.server_of("anna"), Some("b"));
+}
+
+/// Everybody of a small network whom the bound allows, one after the other.
+fn gathered(seed: u64, bound: f64) -> Session {
+    let params = NetworkParams {
+        systems: 10,
+        routers: 20,
+        servers: 40,
+        clients: 40,
+        ..NetworkParams::default()
+    };
+    let world = params.generate(seed);
+    let mut session = Session::new(SessionSetup::new(
+        &world,
+        Delay::from_millis(bound).unwrap(),
+    ));
+    for client in world.client_ids() {
+        let row = world
+            .access_row(client)
+            .iter()
+            .map(|delay| delay.as_millis());
+        let names = world.servers().iter().map(|server| server.name.as_str());
+        let ways: Vec<(&str, f64)> = names.zip(row).collect();
+        session.handle(&join(world.client_name(client), &ways));
+    }
+    session
+}
+
+#[test]
+fn a_few_moves_save_servers_where_the_optimum_would_move_too_many() {
+    let mut saved = Vec::new();
+    for (seed, bound) in (0..3).flat_map(|seed| [10.0, 13.0, 16.0, 19.0].map(|ms| (seed, ms))) {
+        let session = gathered(seed, bound);
+        let all = session.plan_consolidation(usize::MAX);
+        let few = session.plan_consolidation(all.moves.len() / 2);
+        assert!(few.moves.len() <= all.moves.len() / 2);
+        assert!(few.servers_after >= all.servers_after);
+        saved.push(few.servers_before - few.servers_after);
+    }
+    assert!(saved.iter().sum::<usize>() > 0, "{saved:?}");
 }
 
 #[test]

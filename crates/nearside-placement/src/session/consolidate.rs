@@ -1,6 +1,5 @@
 //! Saving servers by moving a few players.
 
-use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -9,7 +8,7 @@ use super::bell::{Bell, OutOfTime};
 use super::seats::Contacts;
 use super::{Move, Session};
 use crate::Cost;
-use crate::solver::neighbourhood::{complete, what_stands};
+use crate::solver::neighbourhood::{complete, torn_down, what_stands};
 use crate::solver::{Budget, Counts, Goal, Model, Plan, Seating, pursue};
 
 /// Who would move where, and what it saves. All moves belong together: half of them may break the
@@ -36,8 +35,8 @@ struct Proposal {
 
 /// Groups torn down in vain before the search for a cheaper way ends.
 const PATIENCE: usize = 400;
-/// Servers torn down at most.
-const LARGEST: usize = 8;
+/// Share of groups for which another way at the same cost is good enough, as long as it moves no more.
+const SIDEWAYS: f64 = 0.3;
 
 impl Session {
     /// The cheapest seats that move at most `max_moves` players, as far as they are found; moves
@@ -119,18 +118,11 @@ impl<'s> Consolidation<'s> {
         let present = self.session.proposal(self.session.contacts.clone());
         let mut counts = Counts::default();
         let proof = pursue(&self.model, self.budget, Goal::Optimum, &mut counts);
-        let least = proof.lower();
-        if let Some(plan) = proof.best() {
-            let optimal = self.seated(plan);
-            if optimal.moves <= self.max_moves {
-                return if optimal.cost < present.cost {
-                    optimal
-                } else {
-                    present
-                };
-            }
-        }
-        self.improve(present, least)
+        let optimal = proof.best().map(|plan| self.seated(plan));
+        let affordable =
+            |optimal: &Proposal| optimal.moves <= self.max_moves && optimal.cost < present.cost;
+        let start = optimal.filter(affordable).unwrap_or(present);
+        self.improve(start, proof.lower())
     }
 
     /// Tears down groups of servers and serves their players anew, as long as that finds cheaper seats
@@ -158,28 +150,15 @@ impl<'s> Consolidation<'s> {
         let session = self.session;
         let seating = Seating::partial(&session.roster, session.bound, &from.contacts);
         let plan = Plan::of_seating(&seating);
-        let torn = self.torn_down(&plan);
+        let torn = torn_down(&self.model, &plan, &mut self.rng);
         let start = what_stands(&self.model, &plan, &torn)?;
-        let most = match self.rng.random_bool(0.7) {
-            true => from.cost - self.model.cost_step(),
-            false => from.cost,
+        let most = match self.rng.random_bool(SIDEWAYS) {
+            true => from.cost,
+            false => from.cost - self.model.cost_step(),
         };
         let (found, nodes) = complete(&self.model, self.budget, start, most);
         self.nodes += nodes;
         Some(self.seated(&found?))
-    }
-
-    /// An open server and some of those next to it.
-    fn torn_down(&mut self, plan: &Plan) -> Vec<usize> {
-        let mut open: Vec<usize> = plan.open().collect();
-        open.shuffle(&mut self.rng);
-        let number = self.rng.random_range(1..=LARGEST.min(open.len()));
-        if self.rng.random_bool(0.7) {
-            let apart = self.model.separations(open[0]);
-            open.sort_by_key(|&server| apart[server]);
-        }
-        open.truncate(number);
-        open
     }
 
     fn seated(&self, plan: &Plan) -> Proposal {

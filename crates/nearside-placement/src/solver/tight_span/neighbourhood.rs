@@ -77,7 +77,7 @@ pub(crate) fn what_stands(model: &Model<'_>, plan: &Plan, torn: &[usize]) -> Opt
 }
 
 /// A random open server and those next to it, or any open servers.
-fn torn_down(model: &Model<'_>, plan: &Plan, rng: &mut ChaCha8Rng) -> Vec<usize> {
+pub(crate) fn torn_down(model: &Model<'_>, plan: &Plan, rng: &mut ChaCha8Rng) -> Vec<usize> {
     let mut open: Vec<usize> = plan.open().collect();
     open.shuffle(rng);
     let number = rng.random_range(1..=LARGEST.min(open.len()));
