@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use clap::{Args, Parser, Subcommand};
 use nearside_discover::planner::{Objective, PlannerKind};
 use nearside_discover::prober::Pace;
+use nearside_master::upstream::Place;
 use nearside_types::{Asn, Country, ServerAddr};
 
 use crate::commands::place::PlaceArgs;
@@ -125,6 +126,14 @@ pub struct SourceArgs {
     /// Ask this master; may be repeated
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "lab")]
     pub master: Vec<String>,
+    /// Take the list from a nearside master's web side (http://HOST:PORT), Steam's Web API
+    /// (steam-web: and a filter, which may be left out), the URL of a JSON document or a JSON file; may
+    /// be repeated
+    #[arg(long, value_name = "LIST", conflicts_with = "lab")]
+    pub from: Vec<Place>,
+    /// The file with your key for steam-web; the variable NEARSIDE_STEAM_KEY may have the key itself
+    #[arg(long, value_name = "FILE", env = "NEARSIDE_STEAM_KEY_FILE")]
+    pub steam_key_file: Option<PathBuf>,
     /// Read servers from a file, one address a line (also qstat's `A2S ip:port`); - for standard input
     #[arg(long, value_name = "FILE")]
     pub file: Vec<PathBuf>,

@@ -18,7 +18,7 @@ use super::{Shared, metrics};
 use crate::operator::{BanEntry, OriginStatus, SourceStatus};
 
 /// A token that requests must show.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Token(Vec<u8>);
 
 impl Token {

@@ -1,7 +1,7 @@
 //! Threads that ask other masters again and again and hand their lists to the engine.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use nearside_net::Stop;
@@ -29,7 +29,6 @@ pub struct Upstream {
 #[derive(Debug)]
 pub struct Followers {
     states: Vec<Arc<Mutex<State>>>,
-    threads: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -48,10 +47,7 @@ const MISSED_LISTS: u32 = 3;
 impl Followers {
     /// Begins to follow.
     pub fn start(upstreams: Vec<Upstream>, handle: &ServiceHandle, stop: &Stop, say: &Say) -> Self {
-        let mut followers = Self {
-            states: Vec::new(),
-            threads: Vec::new(),
-        };
+        let mut followers = Self { states: Vec::new() };
         for (number, upstream) in upstreams.into_iter().enumerate() {
             let state = Arc::new(Mutex::new(State {
                 status: SourceStatus {
@@ -73,9 +69,8 @@ impl Followers {
                 say: Arc::clone(say),
             };
             followers.states.push(state);
-            followers
-                .threads
-                .push(thread::spawn(move || follower.run()));
+            // Ends with the stop; one that asks right now does not hold up the process.
+            thread::spawn(move || follower.run());
         }
         followers
     }
@@ -92,15 +87,6 @@ impl Followers {
                 }
             })
             .collect()
-    }
-
-    /// Waits for the threads, which end soon after the stop was told, those that ask right now aside.
-    pub fn join(&mut self) {
-        for thread in self.threads.drain(..) {
-            if thread.is_finished() {
-                let _panicked = thread.join();
-            }
-        }
     }
 }
 

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use nearside_master::upstream::Place;
 
 /// Run a master server: game servers register, players ask for lists.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
   nearside master                                     all addresses, ports 27950 and 27011
@@ -16,6 +17,9 @@ use clap::{Args, Subcommand};
                                                       one of several that share their servers
   nearside master --listen 127.0.0.1:27950 --lan --legacy 20000 --store none
                                                       for a trial with servers on this machine
+  nearside master --http 0.0.0.0:8080 --admin 127.0.0.1:8081 --admin-token-file token
+  nearside master --follow http://other.example:8080 --follow 'quake3://old.example:27950/84'
+
 
 Servers of the Quake 3 family are told `set sv_master1 \"HOST:27950\"`; GoldSource servers
 `setmaster add HOST:27011`. Old clients that cannot repeat a cookie get lists only from --legacy.
@@ -56,14 +60,48 @@ pub struct MasterArgs {
     /// Bytes a second for old clients of each /24 or /48; 0 on the open Internet
     #[arg(long, value_name = "BYTES", env = "NEARSIDE_MASTER_LEGACY")]
     pub legacy: Option<u32>,
+    /// Serve lists, registration and a status page over HTTP here; may be repeated [default: nowhere]
+    #[arg(
+        long,
+        value_name = "IP:PORT",
+        env = "NEARSIDE_MASTER_HTTP",
+        value_delimiter = ','
+    )]
+    pub http: Vec<SocketAddr>,
+    /// Serve the operator's side over HTTP here, on loopback only [default: nowhere]
+    #[arg(long, value_name = "IP:PORT", env = "NEARSIDE_MASTER_ADMIN")]
+    pub admin: Option<SocketAddr>,
+    /// The file with the token that requests to the operator's side must show; the variable
+    /// NEARSIDE_MASTER_ADMIN_TOKEN may have the token itself
+    #[arg(long, value_name = "FILE", env = "NEARSIDE_MASTER_ADMIN_TOKEN_FILE")]
+    pub admin_token_file: Option<PathBuf>,
+    /// Keep bans that the operator's side makes in this file
+    /// [default: bans.toml beside the store]
+    #[arg(long, value_name = "FILE", env = "NEARSIDE_MASTER_BAN_FILE")]
+    pub ban_file: Option<PathBuf>,
+    /// Follow another master's list; may be repeated. Forms: http://HOST:PORT (a nearside master),
+    /// steam://HOST:PORT/FILTER, quake3://HOST:PORT/GAME/PROTOCOL, steam-web:FILTER, the URL of a
+    /// JSON document, or a file
+    #[arg(
+        long,
+        value_name = "LIST",
+        env = "NEARSIDE_MASTER_FOLLOW",
+        value_delimiter = ' '
+    )]
+    pub follow: Vec<Place>,
+    /// The file with your key for steam-web; the variable NEARSIDE_STEAM_KEY may have the key itself
+    #[arg(long, value_name = "FILE", env = "NEARSIDE_STEAM_KEY_FILE")]
+    pub steam_key_file: Option<PathBuf>,
     /// End by itself after so many seconds
     #[arg(long, value_name = "S")]
     pub seconds: Option<f64>,
 }
 
 /// What to do besides serving.
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum MasterCommand {
     /// Print every setting with its default, as a file to start from
     Config,
+    /// Print the description of its HTTP side for programs (OpenAPI 3.1)
+    Openapi,
 }

@@ -1,59 +1,79 @@
 //! `nearside master`: a master server with its sockets, its store and its log.
 
 mod config;
+mod desk;
 mod log;
+mod signals;
+mod tables;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nearside_discover::sources::OriginLookup;
+use nearside_master::http::{Http, HttpConfig, HttpError};
 use nearside_master::store::{Embedded, Loaded, Memory, Redis, Store, StoreError};
-use nearside_master::{Command, Service, ServiceConfig, ServiceError, ServiceHandle};
+use nearside_master::upstream::{Followers, Say};
+use nearside_master::{
+    Command, Operator, OperatorError, Service, ServiceConfig, ServiceError, ServiceHandle,
+};
 use nearside_net::{MonotonicClock, Stop};
-use nearside_registry::Secret;
+use nearside_registry::{Bans, Secret};
 
+pub(super) use self::config::steam_key;
 use self::config::{MasterConfig, StorePlace};
+use self::desk::Desk;
+use self::signals::Signals;
+use self::tables::Tables;
 use crate::cli::{MasterArgs, MasterCommand};
-use crate::commands::stop_on_interrupt;
 use crate::exit::{Exit, WorldFailure};
 use crate::origins::{Origins, now};
 
 /// Runs the command.
 pub fn run(args: &MasterArgs) -> Result<Exit> {
-    match args.what {
-        Some(MasterCommand::Config) => {
-            io::stdout().write_all(MasterConfig::explained().as_bytes())?;
-            Ok(Exit::Done)
-        }
-        None => serve(&MasterConfig::resolve(args)?, args.seconds),
-    }
+    let printed = match args.what {
+        Some(MasterCommand::Config) => MasterConfig::explained(),
+        Some(MasterCommand::Openapi) => nearside_master::http::openapi(),
+        None => return serve(args),
+    };
+    io::stdout().write_all(printed.as_bytes())?;
+    Ok(Exit::Done)
 }
 
-fn serve(config: &MasterConfig, seconds: Option<f64>) -> Result<Exit> {
+fn serve(args: &MasterArgs) -> Result<Exit> {
+    let config = MasterConfig::resolve(args)?;
     let origins = Origins::of(config.origins.clone())?;
-    let notes = origins.notes().to_vec();
-    let origins = Arc::new(Mutex::new(origins));
-    let stop = stop_on_interrupt()?;
-    let (service, loaded) = open(config, &origins, &stop)?;
     let mut log = io::stderr();
-    for note in notes {
+    for note in origins.notes() {
         writeln!(log, "{note}")?;
     }
+    let (tables, feed) = Tables::open(origins, &config.bgp)?;
+    let signals = Signals::catch()?;
+    let stop = &signals.stop;
+    let (service, loaded) = open(&config, &tables, stop)?;
     say_what_was_known(&mut log, &service, &loaded)?;
     let handle = service.handle();
+    let desk = Desk::new(args, config.clone(), handle.clone(), Arc::clone(&tables))?;
+    let desk = Arc::new(desk);
+    let web = serve_web(&config, &handle, &desk, stop)?;
     for addr in handle.addresses() {
         writeln!(log, "listening on {addr}")?;
     }
     let serving = service.with_log(log::line).spawn().map_err(blame)?;
-    let timed_out = follow_origins(&origins, &handle, &stop, seconds);
+    if let Some(feed) = &feed {
+        writeln!(log, "waiting for BGP neighbours on {}", feed.addr()?)?;
+    }
+    let feed = feed.map(|feed| feed.spawn(&tables, stop));
+    follow(&config, &desk, &handle, stop);
+    let timed_out = watch(&tables, &desk, &handle, &signals, args.seconds);
     stop.stop();
     let ended = serving
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    drop(web);
+    let _panicked = feed.map(thread::JoinHandle::join);
     let tally = ended.map_err(blame)?;
     let servers = handle.snapshot().servers;
     writeln!(
@@ -68,24 +88,56 @@ fn serve(config: &MasterConfig, seconds: Option<f64>) -> Result<Exit> {
     })
 }
 
-fn open(
+/// Opens the web side, and says where it is.
+fn serve_web(
     config: &MasterConfig,
-    origins: &Arc<Mutex<Origins>>,
+    handle: &ServiceHandle,
+    desk: &Arc<Desk>,
     stop: &Stop,
-) -> Result<(Service, Loaded)> {
+) -> Result<Option<Http>> {
+    if config.http.is_empty() && config.admin.is_none() {
+        return Ok(None);
+    }
+    let http = HttpConfig {
+        public: config.http.clone(),
+        admin: config.admin.clone(),
+        limits: config.limits,
+        sources: config.follow.iter().map(|one| one.name.clone()).collect(),
+    };
+    let operator: Arc<dyn Operator> = Arc::<Desk>::clone(desk);
+    let http =
+        Http::start(http, handle.clone(), operator, stop.clone()).map_err(|error| match error {
+            HttpError::NotLoopback(_) => anyhow::Error::from(error),
+            _ => WorldFailure(error.to_string()).into(),
+        })?;
+    for addr in &http.public {
+        writeln!(io::stderr(), "lists and status on http://{addr}")?;
+    }
+    if let Some(addr) = http.admin {
+        writeln!(io::stderr(), "the operator's side on http://{addr}")?;
+    }
+    Ok(Some(http))
+}
+
+/// Begins to follow other masters.
+fn follow(config: &MasterConfig, desk: &Desk, handle: &ServiceHandle, stop: &Stop) {
+    let say: Say = Arc::new(|line: String| log::say(&line));
+    let followers = Followers::start(config.follow.clone(), handle, stop, &say);
+    // Set once, here.
+    let _is_set = desk.followers.set(followers);
+}
+
+fn open(config: &MasterConfig, tables: &Arc<Tables>, stop: &Stop) -> Result<(Service, Loaded)> {
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).context("the system gives no random numbers")?;
     let mut service = ServiceConfig {
         listen: config.listen.clone(),
         settings: config.registry.clone(),
         secret: Secret(secret),
-        bans: config.bans(),
+        bans: Bans::new(config.bans().cloned()),
     };
-    let table = Arc::clone(origins);
-    let origin_of = move |ip| {
-        let origins = table.lock().unwrap_or_else(PoisonError::into_inner);
-        origins.origin(ip)
-    };
+    let tables = Arc::clone(tables);
+    let origin_of = move |ip| tables.origin(ip);
     let started = match &config.store {
         StorePlace::Nowhere => Service::start(service, Memory, origin_of, stop.clone()),
         StorePlace::File(path) => {
@@ -139,39 +191,50 @@ fn say_what_was_known(log: &mut impl Write, service: &Service, loaded: &Loaded) 
     Ok(())
 }
 
-/// Until stopped or out of time: takes up origin tables that changed. Tells whether time was what
-/// ended it.
-fn follow_origins(
-    origins: &Mutex<Origins>,
+/// Until stopped or out of time: takes up origins and files that changed. Tells whether time was
+/// what ended it.
+fn watch(
+    tables: &Tables,
+    desk: &Desk,
     handle: &ServiceHandle,
-    stop: &Stop,
+    signals: &Signals,
     seconds: Option<f64>,
 ) -> bool {
     const LOOK: Duration = Duration::from_millis(250);
-    const REFRESH: Duration = Duration::from_secs(2);
+    const FILES: Duration = Duration::from_secs(2);
     let clock = MonotonicClock::start();
-    let mut next = clock.now() + REFRESH;
-    while !stop.is_stopped() {
+    let mut next = clock.now() + FILES;
+    while !signals.stop.is_stopped() {
         let passed = clock.now();
         if seconds.is_some_and(|limit| passed.since_epoch().as_secs_f64() >= limit) {
             return true;
         }
+        if tables.take_news() {
+            handle.tell(Command::RefreshOrigins);
+        }
+        if signals.take_reload() {
+            say_reloaded(&desk.reload());
+        }
         if passed >= next {
-            next = passed + REFRESH;
-            let said = origins
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .refresh();
+            next = passed + FILES;
+            let said = tables.read_again();
             if !said.is_empty() {
                 handle.tell(Command::RefreshOrigins);
             }
-            for note in said {
-                let _closed = writeln!(io::stderr(), "{note}");
-            }
+            said.iter().for_each(|note| log::say(note));
+            desk.look().iter().for_each(say_reloaded);
         }
         thread::sleep(LOOK);
     }
     false
+}
+
+fn say_reloaded(read: &Result<Vec<String>, OperatorError>) {
+    match read {
+        Ok(changes) if changes.is_empty() => log::say("reloaded nothing=\"has changed\""),
+        Ok(changes) => log::say(&format!("reloaded changes=\"{}\"", changes.join("; "))),
+        Err(error) => log::say(&format!("not reloaded why=\"{error}\"")),
+    }
 }
 
 /// The default place of the store.

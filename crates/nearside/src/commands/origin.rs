@@ -1,7 +1,7 @@
 //! `nearside origin`: where addresses come from, and from whom we know.
 
 mod install;
-mod listen;
+pub(super) mod listen;
 mod lookup;
 mod row;
 mod stats;

@@ -211,16 +211,13 @@ impl ListenConfig {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
         let config: Self = toml::from_str(&text).with_context(|| name.to_string())?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut config = Self {
+        Ok(Self {
             sources: config.sources.seen_from(folder),
-            ..config
-        };
-        for neighbour in &mut config.bgp.neighbour {
-            let secret = neighbour.password_file.take();
-            neighbour.password_file = secret.map(|secret| folder.join(secret));
-        }
-        config.bgp.check().with_context(|| name.to_string())?;
-        Ok(config)
+            bgp: config
+                .bgp
+                .seen_from(folder)
+                .with_context(|| name.to_string())?,
+        })
     }
 
     /// Where look-ups and metrics are to be served.
@@ -233,24 +230,43 @@ impl ListenConfig {
 
     /// What the listener needs.
     pub fn bgp(&self) -> Result<BgpConfig> {
-        let section = &self.bgp;
-        let neighbour = |neighbour: &NeighbourConfig| Neighbour {
-            addr: neighbour.addr,
-            asn: Asn(neighbour.asn),
-        };
-        let mut collector = CollectorConfig::new(section.neighbour.iter().map(neighbour).collect());
-        collector.local_asn = Asn(section.local_asn);
-        collector.router_id = section.router_id;
-        collector.hold_time = section.hold_time_s;
-        collector.rib = section.rib();
-        let mut bgp = BgpConfig::new(collector);
-        bgp.listen = section.listen;
-        bgp.protection = section.protection()?;
-        Ok(bgp)
+        self.bgp.config()
     }
 }
 
 impl BgpSection {
+    /// Paths in a configuration are meant from where it stands; what cannot work is refused.
+    pub(crate) fn seen_from(mut self, folder: &Path) -> Result<Self> {
+        for neighbour in &mut self.neighbour {
+            let secret = neighbour.password_file.take();
+            neighbour.password_file = secret.map(|secret| folder.join(secret));
+        }
+        self.check()?;
+        Ok(self)
+    }
+
+    /// Whether anybody may connect.
+    pub(crate) fn has_neighbours(&self) -> bool {
+        !self.neighbour.is_empty()
+    }
+
+    /// What the listener needs.
+    pub(crate) fn config(&self) -> Result<BgpConfig> {
+        let neighbour = |neighbour: &NeighbourConfig| Neighbour {
+            addr: neighbour.addr,
+            asn: Asn(neighbour.asn),
+        };
+        let mut collector = CollectorConfig::new(self.neighbour.iter().map(neighbour).collect());
+        collector.local_asn = Asn(self.local_asn);
+        collector.router_id = self.router_id;
+        collector.hold_time = self.hold_time_s;
+        collector.rib = self.rib();
+        let mut bgp = BgpConfig::new(collector);
+        bgp.listen = self.listen;
+        bgp.protection = self.protection()?;
+        Ok(bgp)
+    }
+
     fn check(&self) -> Result<()> {
         if self.longest_v4 > 32 || self.longest_v6 > 128 {
             bail!("bgp.longest_v4 goes up to 32, bgp.longest_v6 up to 128");

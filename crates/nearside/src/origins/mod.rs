@@ -21,7 +21,7 @@ use nearside_types::Origin;
 use crate::cli::OriginSourceArgs;
 use load::{Stamp, read};
 
-pub use config::{ListenConfig, NeighbourConfig, Sources};
+pub use config::{BgpSection, ListenConfig, NeighbourConfig, Sources};
 pub use installed::{Half, Installed, install, remove};
 
 /// The calendar, asked by faces and shells; engines get it as an argument.

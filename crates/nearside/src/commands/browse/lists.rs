@@ -1,4 +1,6 @@
-//! What to probe: masters, files, favourites, and the lab.
+//! What to probe: masters, web lists, files, favourites, and the lab.
+
+mod web;
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -54,11 +56,12 @@ pub(super) fn lists(
     } = args;
     if args.lab.is_none()
         && args.master.is_empty()
+        && args.from.is_empty()
         && args.file.is_empty()
         && args.favourites.is_none()
     {
         bail!(
-            "nothing to browse: give --lab PLACE, --master HOST:PORT or --file LIST (see --help)"
+            "nothing to browse: give --lab PLACE, --master HOST:PORT, --from LIST or --file LIST (see --help)"
         );
     }
     let from_stdin = args.file.iter().chain(&args.favourites);
@@ -83,6 +86,7 @@ pub(super) fn lists(
         let form = origin_form(planner.kind, showing);
         lists.masters.push(master(args, name.clone(), addr, form));
     }
+    web::add(&mut lists, args)?;
     match &args.lab {
         Some(_) if !origin.is_default() => bail!(
             "--lab has a table of its own: leave out --origins, --mrt, --asn-db, --origin-config and --only-given"
@@ -96,7 +100,7 @@ pub(super) fn lists(
 /// Any master's list gets its origins from this machine's sources.
 fn add_origins(lists: &mut Lists, args: &OriginSourceArgs) -> Result<()> {
     let origins = Origins::open(args)?;
-    lists.notes = origins.notes();
+    lists.notes.extend(origins.notes());
     lists.origins = Box::new(origins);
     Ok(())
 }

@@ -2,14 +2,17 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use nearside_registry::{Ban, Bans, Settings};
+use nearside_master::http::{Limits, Token};
+use nearside_master::upstream::{FetchError, Place, SteamKey, Upstream};
+use nearside_registry::{Ban, Settings};
 use serde::Deserialize;
 
 use super::usual_store;
 use crate::cli::MasterArgs;
-use crate::origins::Sources;
+use crate::origins::{BgpSection, Sources};
 
 /// Where servers are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +32,15 @@ pub(super) struct MasterConfig {
     pub(super) store: StorePlace,
     pub(super) registry: Settings,
     pub(super) origins: Sources,
+    pub(super) bgp: BgpSection,
+    pub(super) http: Vec<SocketAddr>,
+    pub(super) limits: Limits,
+    pub(super) admin: Option<(SocketAddr, Token)>,
+    pub(super) follow: Vec<Upstream>,
+    /// Where bans are kept that requests make.
+    pub(super) ban_file: Option<PathBuf>,
+    /// The file all this was read from.
+    pub(super) file: Option<PathBuf>,
     bans: Vec<Ban>,
 }
 
@@ -41,7 +53,70 @@ struct File {
     redis: Vec<String>,
     registry: Settings,
     origins: Sources,
+    bgp: BgpSection,
+    http: HttpSection,
+    admin: AdminSection,
+    follow: Vec<FollowSection>,
+    ban_file: Option<PathBuf>,
     ban: Vec<Ban>,
+}
+
+/// The `[http]` section.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct HttpSection {
+    listen: Vec<SocketAddr>,
+    connections: usize,
+    connections_per_network: usize,
+    arrival_s: u64,
+    lifetime_s: u64,
+}
+
+impl Default for HttpSection {
+    fn default() -> Self {
+        let limits = Limits::default();
+        Self {
+            listen: Vec::new(),
+            connections: limits.connections,
+            connections_per_network: limits.per_network,
+            arrival_s: limits.arrival.as_secs(),
+            lifetime_s: limits.lifetime.as_secs(),
+        }
+    }
+}
+
+impl HttpSection {
+    fn limits(&self) -> Limits {
+        Limits {
+            connections: self.connections,
+            per_network: self.connections_per_network,
+            arrival: Duration::from_secs(self.arrival_s),
+            lifetime: Duration::from_secs(self.lifetime_s),
+        }
+    }
+}
+
+/// The `[admin]` section.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct AdminSection {
+    listen: Option<SocketAddr>,
+    token_file: Option<PathBuf>,
+}
+
+/// One `[[follow]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FollowSection {
+    from: Place,
+    name: Option<String>,
+    #[serde(default = "usual_interval")]
+    interval_s: u64,
+    key_file: Option<PathBuf>,
+}
+
+const fn usual_interval() -> u64 {
+    60
 }
 
 /// The ports games expect: 27950 for the Quake 3 family, 27011 for Source.
@@ -68,17 +143,56 @@ impl MasterConfig {
         if let Some(legacy) = args.legacy {
             registry.legacy_bytes_per_second = legacy;
         }
+        let store = place(store.as_deref(), redis)?;
+        let ban_file = args.ban_file.clone().or(file.ban_file);
+        let http = Some(args.http.clone()).filter(|http| !http.is_empty());
         Ok(Self {
             listen: listen.or(file.listen).unwrap_or_else(usual_addresses),
-            store: place(store.as_deref(), redis)?,
+            ban_file: ban_file.or_else(|| store.ban_file()),
+            store,
             registry,
             origins: file.origins,
+            bgp: file.bgp,
+            limits: file.http.limits(),
+            http: http.unwrap_or(file.http.listen),
+            admin: admin(args, &file.admin)?,
+            follow: follow(args, file.follow)?,
+            file: args.config.clone(),
             bans: file.ban,
         })
     }
 
-    pub(super) fn bans(&self) -> Bans {
-        Bans::new(self.bans.iter().cloned())
+    /// The bans of the configuration itself.
+    pub(super) fn bans(&self) -> impl Iterator<Item = &Ban> {
+        self.bans.iter()
+    }
+
+    /// What differs from a configuration that runs and cannot change while it does.
+    pub(super) fn needs_restart(&self, running: &Self) -> impl Iterator<Item = &'static str> {
+        let parts = [
+            ("listen", self.listen == running.listen),
+            ("store", self.store == running.store),
+            ("origins", self.origins == running.origins),
+            ("bgp", self.bgp == running.bgp),
+            (
+                "http",
+                self.http == running.http && self.limits == running.limits,
+            ),
+            ("admin", self.admin == running.admin),
+            ("follow", self.follow == running.follow),
+        ];
+        let changed = parts.into_iter().filter(|(_, is_same)| !is_same);
+        changed.map(|(name, _)| name)
+    }
+
+    /// What runs, with what another configuration says of that which can change.
+    pub(super) fn with_changes_of(&self, other: Self) -> Self {
+        Self {
+            registry: other.registry,
+            bans: other.bans,
+            ban_file: other.ban_file,
+            ..self.clone()
+        }
     }
 
     /// A file with every setting, its default and what it means.
@@ -88,6 +202,7 @@ impl MasterConfig {
             .map(|addr| format!("\"{addr}\""))
             .collect();
         let settings = Settings::default();
+        let limits = Limits::default();
         format!(
             "# Settings of `nearside master`, with their defaults.
 
@@ -99,6 +214,7 @@ listen = [{}]
 # store = \"master.redb\"
 # Nodes of the cluster, for \"redis\"; HOST:PORT or redis://USER:PASSWORD@HOST:PORT.
 redis = []
+# ban_file = \"bans.toml\"
 
 [registry]
 # Seconds after which a server that is not heard of is taken off the lists.
@@ -132,7 +248,40 @@ tables = []
 folders = true
 embedded = true
 
-# Bans, each with a reason that the server's operator is told. They hold from the next start.
+# A live table from BGP neighbours, as `nearside origin listen` keeps it: see docs/origin.md.
+# [bgp]
+# listen = \"127.0.0.1:1790\"
+# [[bgp.neighbour]]
+# addr = \"192.0.2.1\"
+# asn = 64501
+
+# Lists, registration and a status page for everybody.
+[http]
+# TCP addresses; none turns it off.
+listen = []
+# Connections at the same time, and of those from one IPv4 /24 or IPv6 /48.
+connections = {}
+connections_per_network = {}
+# Seconds that the head or body of a request may take to arrive, and that a connection may last.
+arrival_s = {}
+lifetime_s = {}
+
+# The operator's side, on loopback, for requests with `Authorization: Bearer` and the token that is
+# in this file or in the variable NEARSIDE_MASTER_ADMIN_TOKEN.
+[admin]
+# listen = \"127.0.0.1:8081\"
+# token_file = \"token\"
+
+# Masters whose lists are merged into this one's. `from` is http://HOST:PORT for a nearside master,
+# steam://HOST:PORT/FILTER, quake3://HOST:PORT/GAME/PROTOCOL, steam-web:FILTER, the URL of a JSON
+# document, or a file. The key of steam-web is in key_file or in NEARSIDE_STEAM_KEY.
+# [[follow]]
+# from = \"http://other.example:8080\"
+# name = \"other\"
+# interval_s = 60
+
+# Bans, each with a reason that the server's operator is told. They are read again when this file
+# changes. Those made over HTTP are in ban_file, by default bans.toml beside the store.
 # [[ban]]
 # target = \"192.0.2.0/24\"
 # reason = \"fake players\"
@@ -147,8 +296,87 @@ embedded = true
             settings.claim_challenge_bytes_per_second,
             settings.followed_servers,
             settings.lan,
+            limits.connections,
+            limits.per_network,
+            limits.arrival.as_secs(),
+            limits.lifetime.as_secs(),
         )
     }
+}
+
+impl StorePlace {
+    /// Where bans are kept unless said otherwise.
+    fn ban_file(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(path) => Some(path.with_file_name("bans.toml")),
+            Self::Nowhere | Self::Redis(_) => None,
+        }
+    }
+}
+
+/// The operator's side, if there is to be one; it must have a token.
+fn admin(args: &MasterArgs, section: &AdminSection) -> Result<Option<(SocketAddr, Token)>> {
+    let Some(listen) = args.admin.or(section.listen) else {
+        return Ok(None);
+    };
+    let file = args
+        .admin_token_file
+        .as_ref()
+        .or(section.token_file.as_ref());
+    let text = match (std::env::var("NEARSIDE_MASTER_ADMIN_TOKEN"), file) {
+        (Ok(token), _) => token,
+        (Err(_), Some(path)) => secret(path)?,
+        (Err(_), None) => bail!(
+            "the operator's side needs a token: name a file with --admin-token-file, or set NEARSIDE_MASTER_ADMIN_TOKEN"
+        ),
+    };
+    let token = Token::new(&text).context(
+        "the operator's token is shorter than 16 characters: `openssl rand -hex 16` makes a good one",
+    )?;
+    Ok(Some((listen, token)))
+}
+
+fn follow(args: &MasterArgs, sections: Vec<FollowSection>) -> Result<Vec<Upstream>> {
+    let usual_key = steam_key(args.steam_key_file.as_deref())?;
+    let named = args.follow.iter().map(|place| FollowSection {
+        from: place.clone(),
+        name: None,
+        interval_s: usual_interval(),
+        key_file: None,
+    });
+    let upstream = |section: FollowSection| {
+        let key = section.key_file.as_deref().map(secret).transpose()?;
+        let key = key.as_deref().and_then(SteamKey::new).or(usual_key.clone());
+        if matches!(section.from, Place::SteamWeb { .. }) && key.is_none() {
+            return Err(FetchError::NoKey.into());
+        }
+        if section.interval_s == 0 {
+            bail!(
+                "follow: interval_s of {} is 0; write 1 or more",
+                section.from
+            );
+        }
+        Ok(Upstream {
+            name: section.name.unwrap_or_else(|| section.from.to_string()),
+            place: section.from,
+            interval: Duration::from_secs(section.interval_s),
+            key,
+        })
+    };
+    named.chain(sections).map(upstream).collect()
+}
+
+/// The user's key of Steam's Web API: from a file, or from the environment.
+pub(in crate::commands) fn steam_key(file: Option<&Path>) -> Result<Option<SteamKey>> {
+    let text = match file {
+        Some(path) => Some(secret(path)?),
+        None => std::env::var("NEARSIDE_STEAM_KEY").ok(),
+    };
+    Ok(text.as_deref().and_then(SteamKey::new))
+}
+
+fn secret(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn place(store: Option<&str>, redis: Vec<String>) -> Result<StorePlace> {
@@ -175,9 +403,28 @@ fn read(path: &Path) -> Result<File> {
         "none" | "redis" => place,
         path => folder.join(path).display().to_string(),
     };
+    let here = |path: PathBuf| folder.join(path);
+    let follow = file.follow.into_iter().map(|section| FollowSection {
+        from: match section.from {
+            Place::File { path } => Place::File { path: here(path) },
+            other => other,
+        },
+        key_file: section.key_file.map(here),
+        ..section
+    });
     Ok(File {
         store: file.store.map(seen_from),
         origins: file.origins.seen_from(folder),
+        bgp: file
+            .bgp
+            .seen_from(folder)
+            .with_context(|| name.to_string())?,
+        admin: AdminSection {
+            token_file: file.admin.token_file.map(here),
+            ..file.admin
+        },
+        ban_file: file.ban_file.map(here),
+        follow: follow.collect(),
         ..file
     })
 }
@@ -192,6 +439,9 @@ mod tests {
         assert_eq!(file.listen, Some(usual_addresses()));
         assert_eq!(file.registry, Settings::default());
         assert_eq!(file.origins, Sources::default());
-        assert!(file.ban.is_empty() && file.store.is_none());
+        assert_eq!(file.http, HttpSection::default());
+        assert_eq!(file.admin, AdminSection::default());
+        assert_eq!(file.bgp, BgpSection::default());
+        assert!(file.ban.is_empty() && file.store.is_none() && file.follow.is_empty());
     }
 }

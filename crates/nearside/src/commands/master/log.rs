@@ -13,6 +13,11 @@ pub(super) fn line(event: &Event) {
     }
 }
 
+/// Writes a line of another kind.
+pub(super) fn say(words: &str) {
+    let _closed = writeln!(io::stderr(), "{} {words}", super::timestamp());
+}
+
 fn words(event: &Event) -> Option<String> {
     match event {
         Event::Put { is_new: false, .. } => None,

@@ -2,7 +2,7 @@
 //! metrics over HTTP.
 
 mod http;
-mod live;
+pub(in crate::commands) mod live;
 mod status;
 
 use std::io::{self, Write};
@@ -55,7 +55,7 @@ pub(super) fn run(args: &OriginListenArgs) -> Result<Exit> {
 }
 
 /// A configuration that cannot work is bad input; a port that is taken is the world's doing.
-fn blame(error: BgpListenError) -> anyhow::Error {
+pub(in crate::commands) fn blame(error: BgpListenError) -> anyhow::Error {
     match error {
         BgpListenError::Bind { .. } | BgpListenError::Socket { .. } => {
             WorldFailure(error.to_string()).into()

@@ -19,14 +19,14 @@ const LABEL: &str = "live BGP";
 const MESSAGES: usize = 100;
 
 /// The state of the feed.
-pub(super) struct Live {
+pub(in crate::commands) struct Live {
     /// Behind a lock of its own, which the ticker alone holds while it reads files.
     origins: Mutex<Origins>,
     state: Mutex<State>,
 }
 
 /// What is behind the lock; nobody holds it for longer than it takes to copy a few pointers.
-pub(super) struct State {
+pub(in crate::commands) struct State {
     /// What fills the gaps of the feed, and what there is to say about it.
     base: Stack,
     notes: Vec<String>,
@@ -34,27 +34,27 @@ pub(super) struct State {
     /// When a neighbour was last connected.
     last_up: Option<Timestamp>,
     /// Prefixes for which several origins are announced.
-    pub(super) multi_origin: usize,
-    pub(super) neighbours: Vec<NeighbourState>,
-    pub(super) publications: u64,
-    pub(super) refused: u64,
-    pub(super) lookups: u64,
+    pub(in crate::commands) multi_origin: usize,
+    pub(in crate::commands) neighbours: Vec<NeighbourState>,
+    pub(in crate::commands) publications: u64,
+    pub(in crate::commands) refused: u64,
+    pub(in crate::commands) lookups: u64,
     messages: VecDeque<String>,
 }
 
 /// One neighbour.
 #[derive(Debug, Clone)]
-pub(super) struct NeighbourState {
-    pub(super) addr: IpAddr,
-    pub(super) up: bool,
+pub(in crate::commands) struct NeighbourState {
+    pub(in crate::commands) addr: IpAddr,
+    pub(in crate::commands) up: bool,
     /// Prefixes when it last said that all were sent.
-    pub(super) prefixes: usize,
-    pub(super) sessions: u64,
-    pub(super) malformed: u64,
+    pub(in crate::commands) prefixes: usize,
+    pub(in crate::commands) sessions: u64,
+    pub(in crate::commands) malformed: u64,
 }
 
 impl Live {
-    pub(super) fn new(neighbours: &[Neighbour], origins: Origins) -> Self {
+    pub(in crate::commands) fn new(neighbours: &[Neighbour], origins: Origins) -> Self {
         let neighbour = |neighbour: &Neighbour| NeighbourState {
             addr: neighbour.addr,
             up: false,
@@ -80,12 +80,12 @@ impl Live {
     }
 
     /// The state, also after a thread that held it has panicked: every field is whole by itself.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(in crate::commands) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads changed files again, and notes that a neighbour is still there.
-    pub(super) fn refresh(&self) {
+    pub(in crate::commands) fn refresh(&self) {
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
         let said = origins.refresh();
         let mut state = self.state();
@@ -151,7 +151,7 @@ impl Live {
 impl State {
     /// All sources as one. The live table is as old as the last word of a neighbour: now, as long
     /// as one is connected.
-    pub(super) fn stack(&self) -> Stack {
+    pub(in crate::commands) fn stack(&self) -> Stack {
         let stack = self.base.clone();
         match &self.live {
             Some(live) if self.is_up() => stack.with(live.clone().with_date(origins::now())),
@@ -160,21 +160,21 @@ impl State {
         }
     }
 
-    pub(super) fn is_up(&self) -> bool {
+    pub(in crate::commands) fn is_up(&self) -> bool {
         self.neighbours.iter().any(|neighbour| neighbour.up)
     }
 
     /// The live table, if there is one.
-    pub(super) fn live(&self) -> Option<&Snapshot> {
+    pub(in crate::commands) fn live(&self) -> Option<&Snapshot> {
         self.live.as_ref()
     }
 
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(in crate::commands) fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }
 
     /// How long no neighbour has been connected; `None` if there never was one.
-    pub(super) fn feed_age(&self) -> Option<Duration> {
+    pub(in crate::commands) fn feed_age(&self) -> Option<Duration> {
         if self.is_up() {
             return Some(Duration::ZERO);
         }
@@ -182,7 +182,7 @@ impl State {
     }
 
     /// What happened since the last call.
-    pub(super) fn take_messages(&mut self) -> Vec<String> {
+    pub(in crate::commands) fn take_messages(&mut self) -> Vec<String> {
         self.messages.drain(..).collect()
     }
 
@@ -195,7 +195,7 @@ impl State {
 }
 
 /// Passes what the listener hears on to the shared state.
-pub(super) struct Feed(pub(super) std::sync::Arc<Live>);
+pub(in crate::commands) struct Feed(pub(in crate::commands) std::sync::Arc<Live>);
 
 impl BgpObserver for Feed {
     fn publish(&mut self, rib: &Rib) {

@@ -1,0 +1,216 @@
+//! The operator's desk: bans, settings and sources of a running master, changed by requests, by
+//! SIGHUP and by files that change.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use nearside_master::upstream::Followers;
+use nearside_master::{
+    BanEntry, BanPlace, Command, Operator, OperatorError, OriginStatus, ServiceHandle, SourceStatus,
+};
+use nearside_registry::{Ban, BanTarget, Bans};
+use serde::{Deserialize, Serialize};
+
+use super::config::MasterConfig;
+use super::tables::Tables;
+use crate::cli::MasterArgs;
+
+/// Who runs the master.
+pub(super) struct Desk {
+    args: MasterArgs,
+    handle: ServiceHandle,
+    tables: Arc<Tables>,
+    pub(super) followers: OnceLock<Followers>,
+    papers: Mutex<Papers>,
+}
+
+/// What lies on it.
+struct Papers {
+    config: MasterConfig,
+    /// Bans that requests made.
+    made: Vec<Ban>,
+    /// How the files looked when they were read.
+    stamps: BTreeMap<PathBuf, Option<Stamp>>,
+}
+
+type Stamp = (SystemTime, u64);
+
+/// The file of bans.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct BanFile {
+    ban: Vec<Ban>,
+}
+
+impl Desk {
+    pub(super) fn new(
+        args: &MasterArgs,
+        config: MasterConfig,
+        handle: ServiceHandle,
+        tables: Arc<Tables>,
+    ) -> Result<Self> {
+        let made = read_bans(config.ban_file.as_deref())?;
+        let desk = Self {
+            args: args.clone(),
+            handle,
+            tables,
+            followers: OnceLock::new(),
+            papers: Mutex::new(Papers {
+                stamps: stamps(&config),
+                config,
+                made,
+            }),
+        };
+        desk.tell_bans(&desk.papers());
+        Ok(desk)
+    }
+
+    /// Reads the files again if one of them looks different; gives what changed, or what is wrong.
+    pub(super) fn look(&self) -> Option<Result<Vec<String>, OperatorError>> {
+        let papers = self.papers();
+        let is_changed = stamps(&papers.config) != papers.stamps;
+        drop(papers);
+        is_changed.then(|| self.reload())
+    }
+
+    fn papers(&self) -> MutexGuard<'_, Papers> {
+        self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_bans(&self, papers: &Papers) {
+        let bans = papers.made.iter().chain(papers.config.bans());
+        let bans = Bans::new(bans.cloned());
+        self.handle.tell(Command::SetBans(bans));
+    }
+
+    /// Changes the bans that requests make: first in the file, then in the engine.
+    fn change(&self, papers: &mut Papers, made: Vec<Ban>) -> Result<(), OperatorError> {
+        if let Some(path) = &papers.config.ban_file {
+            write_bans(path, &made)
+                .map_err(|error| OperatorError::Failed(format!("{error:#}; nothing changed")))?;
+            papers.stamps = stamps(&papers.config);
+        }
+        papers.made = made;
+        self.tell_bans(papers);
+        Ok(())
+    }
+
+    fn read_again(&self, papers: &mut Papers) -> Result<Vec<String>> {
+        // Also after a failure: one bad state of a file is told once.
+        papers.stamps = stamps(&papers.config);
+        let config = MasterConfig::resolve(&self.args)?;
+        config.registry.check()?;
+        let made = read_bans(config.ban_file.as_deref())?;
+        let mut changes = Vec::new();
+        let before = &papers.config;
+        if config.registry != before.registry {
+            changes.push("settings of the registry".to_owned());
+            let settings = Box::new(config.registry.clone());
+            self.handle.tell(Command::SetSettings(settings));
+        }
+        if made != papers.made || !config.bans().eq(before.bans()) {
+            let count = made.len() + config.bans().count();
+            changes.push(format!("bans: {count} now"));
+        }
+        let later = config.needs_restart(before);
+        changes.extend(later.map(|what| format!("{what}: from the next start on")));
+        // What needs a restart stays as it runs, so that it is told again next time.
+        papers.config = before.with_changes_of(config);
+        papers.made = made;
+        papers.stamps = stamps(&papers.config);
+        self.tell_bans(papers);
+        Ok(changes)
+    }
+}
+
+impl Operator for Desk {
+    fn bans(&self) -> Vec<BanEntry> {
+        let papers = self.papers();
+        let place = match papers.config.ban_file {
+            Some(_) => BanPlace::BanFile,
+            None => BanPlace::Memory,
+        };
+        let entry = |place| {
+            move |ban: &Ban| BanEntry {
+                ban: ban.clone(),
+                place,
+            }
+        };
+        let made = papers.made.iter().map(entry(place));
+        let fixed = papers.config.bans().map(entry(BanPlace::Configuration));
+        fixed.chain(made).collect()
+    }
+
+    fn ban(&self, ban: Ban) -> Result<(), OperatorError> {
+        let mut papers = self.papers();
+        if papers.config.bans().any(|fixed| fixed.target == ban.target) {
+            let why = format!("{} is banned by the configuration already", ban.target);
+            return Err(OperatorError::Elsewhere(why));
+        }
+        let others = papers.made.iter().filter(|made| made.target != ban.target);
+        let made = others.cloned().chain([ban.clone()]).collect();
+        self.change(&mut papers, made)
+    }
+
+    fn unban(&self, target: BanTarget) -> Result<(), OperatorError> {
+        let mut papers = self.papers();
+        if papers.config.bans().any(|fixed| fixed.target == target) {
+            let why = format!("{target} is banned by the configuration: take it out there");
+            return Err(OperatorError::Elsewhere(why));
+        }
+        let others = papers.made.iter().filter(|made| made.target != target);
+        let made: Vec<Ban> = others.cloned().collect();
+        if made.len() == papers.made.len() {
+            return Err(OperatorError::NotThere(format!("{target} is not banned")));
+        }
+        self.change(&mut papers, made)
+    }
+
+    fn sources(&self) -> Vec<SourceStatus> {
+        let followers = self.followers.get();
+        followers.map(Followers::status).unwrap_or_default()
+    }
+
+    fn origins(&self) -> OriginStatus {
+        self.tables.status()
+    }
+
+    fn reload(&self) -> Result<Vec<String>, OperatorError> {
+        let read = self.read_again(&mut self.papers());
+        read.map_err(|error| OperatorError::Failed(format!("{error:#}; all stays as it was")))
+    }
+}
+
+fn stamps(config: &MasterConfig) -> BTreeMap<PathBuf, Option<Stamp>> {
+    let files = config.file.iter().chain(&config.ban_file);
+    files.map(|path| (path.clone(), stamp(path))).collect()
+}
+
+/// How a file looks; another look means that it has changed.
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+/// A file that is not there has no bans.
+fn read_bans(path: Option<&Path>) -> Result<Vec<Ban>> {
+    let Some(path) = path.filter(|path| path.exists()) else {
+        return Ok(Vec::new());
+    };
+    let name = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    let file: BanFile = toml::from_str(&text).with_context(|| name.to_string())?;
+    Ok(file.ban)
+}
+
+/// Written beside and moved into place, so that no crash leaves half of it.
+fn write_bans(path: &Path, bans: &[Ban]) -> Result<()> {
+    let file = BanFile { ban: bans.to_vec() };
+    let text = toml::to_string(&file).context("bans are plain data")?;
+    let beside = path.with_extension("toml.new");
+    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
