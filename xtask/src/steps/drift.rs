@@ -16,8 +16,10 @@ use crate::workspace::{Workspace, stem, with_extension};
 pub(crate) const FOLDER: &str = "docs/cli";
 const BINARY: &str = "nearside";
 /// Documents beside the help, and what prints them.
-const DOCUMENTS: [(&str, &[&str]); 1] =
-    [("docs/place-openapi.json", &["place", "serve", "--openapi"])];
+const DOCUMENTS: [(&str, &[&str]); 2] = [
+    ("docs/place-openapi.json", &["place", "serve", "--openapi"]),
+    ("docs/master-openapi.json", &["master", "openapi"]),
+];
 const ADVICE: &str = "run `cargo xtask drift --write` and commit what it wrote";
 
 /// Page name (`nearside-browse`) to text.

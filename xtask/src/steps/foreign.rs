@@ -19,21 +19,24 @@ pub(crate) enum Foreign {
     ExaBgp,
     Chromium,
     Redis,
+    Nexuiz,
     PythonA2s,
     OrTools,
     Gamedig,
+    SteamServerQuery,
 }
 
 /// Pinned, so that a verdict changes only when we change something.
 pub(crate) const PYTHON_A2S: &str = "1.4.2";
 pub(crate) const OR_TOOLS: &str = "9.15.6755";
 pub(crate) const GAMEDIG: &str = "5.3.3";
+pub(crate) const STEAM_SERVER_QUERY: &str = "1.1.3";
 
 /// Debian puts games and system tools where the PATH of a service does not look.
 const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
 
 impl Foreign {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Quakestat,
         Self::OpenArena,
         Self::Ip,
@@ -42,9 +45,11 @@ impl Foreign {
         Self::ExaBgp,
         Self::Chromium,
         Self::Redis,
+        Self::Nexuiz,
         Self::PythonA2s,
         Self::OrTools,
         Self::Gamedig,
+        Self::SteamServerQuery,
     ];
 
     /// The word that stands in `NEARSIDE_SKIP_FOREIGN`.
@@ -58,9 +63,11 @@ impl Foreign {
             Self::ExaBgp => "exabgp",
             Self::Chromium => "chromium",
             Self::Redis => "redis",
+            Self::Nexuiz => "nexuiz",
             Self::PythonA2s => "python-a2s",
             Self::OrTools => "ortools",
             Self::Gamedig => "gamedig",
+            Self::SteamServerQuery => "steam-server-query",
         }
     }
 
@@ -74,9 +81,11 @@ impl Foreign {
             Self::ExaBgp => find("exabgp").is_some(),
             Self::Chromium => has_chromium(),
             Self::Redis => has_redis(),
+            Self::Nexuiz => find("nexuiz-server").is_some(),
             Self::PythonA2s => has_python(workspace, "python-a2s", PYTHON_A2S),
             Self::OrTools => has_python(workspace, "ortools", OR_TOOLS),
-            Self::Gamedig => find("node").is_some() && has_gamedig(workspace),
+            Self::Gamedig => has_node(workspace, "gamedig", GAMEDIG),
+            Self::SteamServerQuery => has_node(workspace, "steam-server-query", STEAM_SERVER_QUERY),
         }
     }
 
@@ -91,9 +100,10 @@ impl Foreign {
             Self::ExaBgp => (find("exabgp").is_some(), &["exabgp"]),
             Self::Chromium => (has_chromium(), &["chromium"]),
             Self::Redis => (has_redis(), &["redis-server"]),
+            Self::Nexuiz => (find("nexuiz-server").is_some(), &["nexuiz-server"]),
             Self::PythonA2s | Self::OrTools => (can_make_venv(), &["python3", "python3-venv"]),
             // Only when there is no node: a newer one from elsewhere brings an npm of its own.
-            Self::Gamedig => (find("node").is_some(), &["nodejs", "npm"]),
+            Self::Gamedig | Self::SteamServerQuery => (find("node").is_some(), &["nodejs", "npm"]),
         };
         if here { &[] } else { packages }
     }
@@ -120,7 +130,7 @@ pub(crate) fn python(workspace: &Workspace) -> PathBuf {
     workspace.foreign().join("python/bin/python")
 }
 
-/// The folder that has `gamedig`.
+/// The folder that has `gamedig` and `steam-server-query`.
 pub(crate) fn node_modules(workspace: &Workspace) -> PathBuf {
     workspace.foreign().join("node/node_modules")
 }
@@ -171,10 +181,11 @@ fn has_python(workspace: &Workspace, package: &str, pinned: &str) -> bool {
     version.is_ok_and(|version| version.trim() == pinned)
 }
 
-fn has_gamedig(workspace: &Workspace) -> bool {
-    let manifest = node_modules(workspace).join("gamedig/package.json");
-    let version = format!("\"version\": \"{GAMEDIG}\"");
-    std::fs::read_to_string(manifest).is_ok_and(|text| text.contains(&version))
+fn has_node(workspace: &Workspace, package: &str, pinned: &str) -> bool {
+    let manifest = node_modules(workspace).join(package).join("package.json");
+    let version = format!("\"version\": \"{pinned}\"");
+    let text = std::fs::read_to_string(manifest);
+    find("node").is_some() && text.is_ok_and(|text| text.contains(&version))
 }
 
 #[cfg(test)]

@@ -88,7 +88,10 @@ fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
     match foreign {
         Foreign::PythonA2s => install_python(workspace, "python-a2s", foreign::PYTHON_A2S),
         Foreign::OrTools => install_python(workspace, "ortools", foreign::OR_TOOLS),
-        Foreign::Gamedig => install_gamedig(workspace),
+        Foreign::Gamedig => install_node(workspace, "gamedig", foreign::GAMEDIG),
+        Foreign::SteamServerQuery => {
+            install_node(workspace, "steam-server-query", foreign::STEAM_SERVER_QUERY)
+        }
         // Debian brings these or nobody does.
         Foreign::Quakestat
         | Foreign::OpenArena
@@ -97,7 +100,8 @@ fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
         | Foreign::Bird
         | Foreign::ExaBgp
         | Foreign::Chromium
-        | Foreign::Redis => Ok(()),
+        | Foreign::Redis
+        | Foreign::Nexuiz => Ok(()),
     }
 }
 
@@ -115,11 +119,11 @@ fn install_python(workspace: &Workspace, package: &str, version: &str) -> Result
     process::run(pip.args(["-m", "pip", "install", "--quiet", &pinned]))
 }
 
-fn install_gamedig(workspace: &Workspace) -> Result<(), Failure> {
+fn install_node(workspace: &Workspace, package: &str, version: &str) -> Result<(), Failure> {
     let folder = workspace.foreign().join("node");
     fs::create_dir_all(&folder)
         .map_err(|error| Failure::from_io(format_args!("make {}", folder.display()), &error))?;
-    let pinned = format!("gamedig@{}", foreign::GAMEDIG);
+    let pinned = format!("{package}@{version}");
     let quietly = ["--no-audit", "--no-fund", "--ignore-scripts"];
     let mut npm = workspace.command("npm");
     npm.args(["install", "--prefix"]).arg(&folder).args(quietly);

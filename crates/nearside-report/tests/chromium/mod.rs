@@ -1,6 +1,8 @@
 //! A page in a real browser: headless Chromium draws every figure with and without its marks, and
 //! the pixels that differ are what a reader sees of the data.
 
+#![allow(dead_code, reason = "every test file takes what it needs")]
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -100,6 +102,22 @@ impl Chromium {
         picture
     }
 
+    /// What a page on this machine is after its scripts have run for some seconds.
+    pub(crate) fn visit(&self, url: &str) -> String {
+        let arguments = ["--virtual-time-budget=3000", "--dump-dom"];
+        unescaped(&self.open(Scheme::Light, &arguments, url))
+    }
+
+    /// A picture of such a page.
+    pub(crate) fn photograph_visit(&self, url: &str, scheme: Scheme, height: u32) -> PathBuf {
+        let picture = self.folder.join(format!("{scheme:?}.png").to_lowercase());
+        let size = format!("--window-size=1400,{height}");
+        let target = format!("--screenshot={}", picture.display());
+        let time = "--virtual-time-budget=3000";
+        self.open(scheme, &["--hide-scrollbars", time, &size, &target], url);
+        picture
+    }
+
     /// What the browser remembers: nothing that another run has left.
     fn profile(&self) -> PathBuf {
         self.folder.join(format!("profile-{}", std::process::id()))
@@ -111,12 +129,16 @@ impl Chromium {
         file
     }
 
+    fn run(&self, scheme: Scheme, arguments: &[&str], page: &Path) -> String {
+        self.open(scheme, arguments, &format!("file://{}", page.display()))
+    }
+
     /// Standard output of a browser that may reach no other machine and is ended when it hangs.
     #[allow(
         clippy::disallowed_methods,
         reason = "a test has a clock, the crate has none"
     )]
-    fn run(&self, scheme: Scheme, arguments: &[&str], page: &Path) -> String {
+    fn open(&self, scheme: Scheme, arguments: &[&str], url: &str) -> String {
         let output = self.folder.join("stdout");
         let mut command = Command::new(&self.program);
         command
@@ -137,7 +159,7 @@ impl Chromium {
             ])
             .arg(format!("--user-data-dir={}", self.profile().display()))
             .args(arguments)
-            .arg(format!("file://{}", page.display()))
+            .arg(url)
             .stdout(std::fs::File::create(&output).unwrap())
             .stderr(Stdio::null());
         if scheme == Scheme::Dark {
@@ -148,7 +170,7 @@ impl Chromium {
         while browser.try_wait().unwrap().is_none() {
             if Instant::now() > deadline {
                 let _ = browser.kill();
-                panic!("chromium hung on {}", page.display());
+                panic!("chromium hung on {url}");
             }
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -38,9 +38,14 @@ pub fn python_with_ortools(test: &str) -> Option<Program> {
 
 /// The folder of node modules that has `gamedig`.
 pub fn node_modules(test: &str) -> Option<PathBuf> {
+    node_module(test, "gamedig")
+}
+
+/// The folder of node modules that has a module of this name.
+pub fn node_module(test: &str, name: &str) -> Option<PathBuf> {
     let folder = from_environment("NEARSIDE_NODE_MODULES", "node/node_modules");
-    let found = folder.join("gamedig").is_dir().then_some(folder);
-    or_skip(test, "gamedig", found)
+    let found = folder.join(name).is_dir().then_some(folder);
+    or_skip(test, name, found)
 }
 
 fn from_environment(variable: &str, otherwise: &str) -> PathBuf {

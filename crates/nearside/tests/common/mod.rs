@@ -13,6 +13,7 @@ pub mod foreign;
 pub mod lab;
 pub mod openarena;
 pub mod process;
+pub mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

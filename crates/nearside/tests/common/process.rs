@@ -61,6 +61,11 @@ impl Running {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
+    /// What asks a service to read its files again.
+    pub fn hang_up(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
+    }
+
     /// Waits for the end, which must come within `most`, and collects what was not taken yet.
     pub fn finish(mut self, most: Duration) -> Finished {
         drop(self.child.stdin.take());
