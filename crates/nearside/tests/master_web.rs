@@ -301,7 +301,7 @@ fn the_status_page_shows_games_countries_and_systems_in_a_real_browser() {
         "DE",
         "AS64496",
         "a list",
-        "gone.json",
+        "no list lately",
     ] {
         assert!(page.contains(words), "no `{words}` in {page}");
     }

@@ -212,7 +212,7 @@ type Route = (&'static str, MethodRouter<Shared>);
 fn public_routes() -> Vec<Route> {
     vec![
         ("/", get(status::page)),
-        ("/status.json", get(status::status)),
+        ("/status.json", get(status::public)),
         ("/servers", get(list::json).post(register::register)),
         ("/servers.bin", get(list::compact)),
         ("/health", get(health)),
@@ -230,7 +230,7 @@ fn admin_routes() -> Vec<Route> {
         ("/sources", get(admin::sources)),
         ("/origins", get(admin::origins)),
         ("/reload", post(admin::reload)),
-        ("/status.json", get(status::status)),
+        ("/status.json", get(status::whole)),
         ("/health", get(health)),
         ("/metrics", get(admin::metrics)),
         ("/openapi.json", get(document)),

@@ -150,7 +150,23 @@ fn rates(first: &Snapshot, last: &Snapshot) -> PerSecond {
     }
 }
 
-pub(super) async fn status(State(web): State<Shared>) -> Result<Response, Failure> {
+/// For everybody: what went wrong with a source may name files and machines.
+pub(super) async fn public(State(web): State<Shared>) -> Result<Response, Failure> {
+    let mut sources = web.operator.sources();
+    for source in &mut sources {
+        let hidden = source.error.take();
+        source.error = hidden.map(|_| "no list lately".to_owned());
+    }
+    status(web, sources).await
+}
+
+/// For the operator.
+pub(super) async fn whole(State(web): State<Shared>) -> Result<Response, Failure> {
+    let sources = web.operator.sources();
+    status(web, sources).await
+}
+
+async fn status(web: Shared, sources: Vec<SourceStatus>) -> Result<Response, Failure> {
     let listing = current(&web.handle).await;
     let status = tokio::task::spawn_blocking(move || {
         let counted = web.history.counted(&listing);
@@ -167,7 +183,7 @@ pub(super) async fn status(State(web): State<Shared>) -> Result<Response, Failur
             countries: counted.countries.clone(),
             systems: counted.systems.clone(),
             per_second: web.history.per_second(),
-            sources: web.operator.sources(),
+            sources,
             feed: web.operator.origins().feed,
         })
     })

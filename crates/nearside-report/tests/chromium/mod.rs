@@ -155,7 +155,7 @@ impl Chromium {
             ])
             .args([
                 "--disable-component-update",
-                "--host-resolver-rules=MAP * ~NOTFOUND",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             ])
             .arg(format!("--user-data-dir={}", self.profile().display()))
             .args(arguments)
