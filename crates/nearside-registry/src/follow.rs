@@ -57,9 +57,12 @@ impl Master {
     ) -> FollowCounts {
         let mut counts = FollowCounts::default();
         let mut listed = HashSet::new();
+        let servers: Vec<Followed> = servers.into_iter().collect();
+        let over = (servers.len() as u64 / ASKED_PER_SECOND).min(MOST_SECONDS);
         for server in servers {
             listed.insert(server.addr);
-            self.follow_one(now, source, server, until, &mut counts);
+            let asked = now + spread(server.addr, over);
+            self.follow_one(source, server, until, asked, &mut counts);
         }
         if wholeness == Wholeness::Whole {
             counts.gone = self.leave(source, |addr| !listed.contains(&addr));
@@ -74,10 +77,10 @@ impl Master {
 
     fn follow_one(
         &mut self,
-        now: Moment,
         source: SourceId,
         followed: Followed,
         until: Moment,
+        asked: Moment,
         counts: &mut FollowCounts,
     ) {
         let addr = followed.addr;
@@ -110,7 +113,7 @@ impl Master {
         self.replace(server);
         self.followed.insert(addr, source);
         if is_new {
-            self.shelf.plan(addr, (now + spread(addr)).min(until));
+            self.shelf.plan(addr, asked.min(until));
         }
         counts.taken += 1;
     }
@@ -129,12 +132,16 @@ impl Master {
     }
 }
 
-/// Thousands of servers come at once with a list; they are asked over a minute.
-fn spread(addr: ServerAddr) -> Duration {
+/// A list brings thousands of servers at once; they are asked so many a second, over a minute at
+/// most.
+const ASKED_PER_SECOND: u64 = 20;
+const MOST_SECONDS: u64 = 60;
+
+fn spread(addr: ServerAddr, seconds: u64) -> Duration {
     let ip = match addr.ip() {
         std::net::IpAddr::V4(ip) => ip.to_bits(),
         std::net::IpAddr::V6(ip) => ip.to_bits() as u32,
     };
     let mixed = (ip ^ u32::from(addr.port())).wrapping_mul(0x9E37_79B9) >> 16;
-    Duration::from_secs(1 + u64::from(mixed % 60))
+    Duration::from_secs(u64::from(mixed) % (seconds + 1))
 }

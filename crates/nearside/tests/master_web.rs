@@ -297,7 +297,7 @@ fn the_status_page_shows_games_countries_and_systems_in_a_real_browser() {
     assert!(page.contains("data-ready=\"yes\""), "{page}");
     for words in [
         "mygame",
-        "<b>bold</b>",
+        "&lt;b&gt;bold&lt;/b&gt;",
         "DE",
         "AS64496",
         "a list",
@@ -305,10 +305,7 @@ fn the_status_page_shows_games_countries_and_systems_in_a_real_browser() {
     ] {
         assert!(page.contains(words), "no `{words}` in {page}");
     }
-    assert!(
-        !page.contains("title=\"<b>bold</b>\"><b>"),
-        "names are text"
-    );
+    assert!(!page.contains("><b>bold"), "names are text");
     for scheme in [Scheme::Light, Scheme::Dark] {
         let picture = browser.photograph_visit(&url, scheme, 1100);
         assert!(std::fs::read(picture).unwrap().starts_with(b"\x89PNG"));
@@ -447,7 +444,7 @@ fn a_foreign_client_pages_the_steam_list_and_sees_servers_only() {
 
 /// A GoldSource server on an address of its own; what lists should say of it.
 fn join(master: &str, number: u32) -> String {
-    let home = format!("127.7.{}.{}:27015", number / 200, 1 + number % 200);
+    let home = format!("127.7.{}.{}:29015", number / 200, 1 + number % 200);
     let socket = UdpSocket::bind(&home).unwrap();
     socket.set_read_timeout(Some(LONG)).unwrap();
     socket.send_to(b"q", master).unwrap();

@@ -105,7 +105,7 @@ impl Chromium {
     /// What a page on this machine is after its scripts have run for some seconds.
     pub(crate) fn visit(&self, url: &str) -> String {
         let arguments = ["--virtual-time-budget=3000", "--dump-dom"];
-        unescaped(&self.open(Scheme::Light, &arguments, url))
+        self.open(Scheme::Light, &arguments, url)
     }
 
     /// A picture of such a page.
