@@ -11,8 +11,8 @@ use nearside_wire::steam::{Filter, Region};
 
 use crate::inspect::{InspectConfig, InspectOutput, Inspection};
 use crate::planner::{
-    AdaptiveConfig, AdaptivePlanner, Next, Objective, Outcome, Planner, PlannerConfig, PlannerKind,
-    Sample, ServerId,
+    AdaptiveConfig, AdaptivePlanner, Memory, Next, Objective, Outcome, Planner, PlannerConfig,
+    PlannerKind, RememberedGroup, RememberedServer, Sample, ServerId,
 };
 use crate::prober::{Input, Limit, MAX_TRIES, Output, PortId, Prober, ProberConfig, Protocol};
 use crate::sources::{Quake3Query, Quake3Source, Source, SourceOutput, SteamQuery, SteamSource};
@@ -177,6 +177,11 @@ pub fn adaptive_planner(bytes: &[u8]) {
     planner.servers_listed(&servers);
     let mut asked = vec![false; servers.len()];
     let mut events = events.chunks(3);
+    if choice & 0x40 != 0
+        && let Some(event) = events.next()
+    {
+        planner.remember(&recalled(&servers, event));
+    }
     if choice & 0x80 != 0
         && let Some(event) = events.next()
     {
@@ -217,6 +222,27 @@ fn scattered((index, byte): (usize, &u8)) -> Listed {
             asn: (b > 0).then_some(Asn(u32::from(b))),
             country,
         },
+    }
+}
+
+/// A memory, sensible or not: of a server on the list, of one that is not, and of odd weights.
+fn recalled(servers: &[Listed], event: &[u8]) -> Memory {
+    let &[who, weight, rtt] = event else {
+        return Memory::default();
+    };
+    let rtt = Rtt::from_micros(u32::from(rtt).pow(2) * 40);
+    let stranger = scattered((5000, &who)).addr;
+    let known = servers.get(usize::from(who)).map(|server| server.addr);
+    let best = known.into_iter().chain([stranger]);
+    let odd = [f32::NAN, f32::INFINITY, -1.0, 0.0, 1e30];
+    let odd = odd.get(usize::from(weight)).copied();
+    Memory {
+        best: best.map(|addr| RememberedServer { addr, rtt }).collect(),
+        groups: vec![RememberedGroup {
+            country: "DE".parse().ok(),
+            asn: Some(Asn(u32::from(who & 3))),
+            answers: vec![(rtt, odd.unwrap_or(f32::from(weight) / 16.0))],
+        }],
     }
 }
 

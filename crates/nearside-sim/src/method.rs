@@ -9,6 +9,10 @@ use thiserror::Error;
 
 /// A way to discover servers.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a comparison has a handful of methods, and settings that are copied stay simple"
+)]
 pub enum Method {
     /// A planner, with its settings; the RTT it stops at comes from the conditions of the run.
     Planner(PlannerConfig),

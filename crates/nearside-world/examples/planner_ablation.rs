@@ -69,7 +69,6 @@ fn variants() -> Vec<Variant> {
             config.model.after_hit = 0.0;
             config.model.after_best_hit = 0.0;
         }),
-        without("patience", |config| config.model.patience = 0.0),
         without("small batches (28)", |config| config.batch = 28),
         nothing,
     ]

@@ -18,6 +18,9 @@ const VERSION: u32 = 1;
 /// Older memories are left alone: servers move and routes change.
 const OLDEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// How far a clock may have been set back since.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
+
 /// The last run of one game.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +44,13 @@ impl LastRun {
             rows: rows.iter().filter(is_best).cloned().collect(),
             memory,
         }
+    }
+
+    /// Whether it is still used: not too old, and not from a time to come, of which nobody knows
+    /// how long ago it was.
+    pub fn is_fresh(&self, now: SystemTime) -> bool {
+        let from_tomorrow = self.saved_at > seconds(now) + CLOCKS_DIFFER.as_secs();
+        self.age(now) <= OLDEST && !from_tomorrow
     }
 
     /// How long ago it was; a clock that was set back makes it no younger than now.
@@ -88,7 +98,7 @@ impl Cache {
 
     /// The last run of a game, unless it is too old or makes no sense.
     pub fn recall(&self, game: &str, now: SystemTime) -> Option<LastRun> {
-        read(&self.path(game)).filter(|last| last.age(now) <= OLDEST)
+        read(&self.path(game)).filter(|last| last.is_fresh(now))
     }
 
     /// Keeps a run in the place of the one before. Written beside it first: who is interrupted
@@ -121,6 +131,11 @@ impl Cache {
         Ok(kept)
     }
 
+    /// Where memories lie.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn path(&self, game: &str) -> PathBuf {
         self.folder.join(format!("{game}.json"))
     }
@@ -142,7 +157,8 @@ impl Kept {
 fn read(path: &Path) -> Option<LastRun> {
     let bytes = fs::read(path).ok()?;
     let last: LastRun = serde_json::from_slice(&bytes).ok()?;
-    (last.version == VERSION).then_some(last)
+    let has_sense = |row: &Row| row.rtt_ms.is_none_or(|ms| ms.is_finite() && ms >= 0.0);
+    (last.version == VERSION && last.rows.iter().all(has_sense)).then_some(last)
 }
 
 #[cfg(test)]
@@ -197,6 +213,11 @@ mod tests {
         cache.keep("css", &last).unwrap();
         assert_eq!(cache.recall("css", day(20_030)), Some(last));
         assert_eq!(cache.recall("css", day(20_031)), None);
+        assert_eq!(
+            cache.recall("css", day(19_998)),
+            None,
+            "from a time to come"
+        );
         assert_eq!(cache.recall("et", day(20_000)), None);
         let kept = cache.list().unwrap();
         assert_eq!(kept.len(), 1, "nothing unfinished lies about");
@@ -211,7 +232,10 @@ mod tests {
         cache.keep("css", &last).unwrap();
         let whole = fs::read_to_string(cache.path("css")).unwrap();
         let other_version = whole.replacen("\"version\":1", "\"version\":2", 1);
-        for text in ["", "{}", &whole[..whole.len() / 2], &other_version] {
+        let negative = whole.replacen("\"rtt_ms\":12.3", "\"rtt_ms\":-12.3", 1);
+        assert_ne!(negative, whole);
+        let half = &whole[..whole.len() / 2];
+        for text in ["", "{}", half, &other_version, &negative] {
             fs::write(cache.path("css"), text).unwrap();
             assert_eq!(cache.recall("css", day(20_000)), None, "{text}");
             assert!(cache.list().unwrap()[0].last.is_none());

@@ -33,6 +33,8 @@ pub struct Chart {
     pub x: Axis,
     /// From bottom to top.
     pub y: Axis,
+    /// The same height in other units, written at the right; its range is the height of the plane.
+    pub right: Option<Axis>,
     /// In drawing order, which is also the order of the legend and of the colours.
     pub layers: Vec<Layer>,
 }
@@ -136,7 +138,16 @@ impl Figure {
     /// A chart without layers, to be filled with [`layer`](Self::layer).
     pub fn chart(name: impl Into<String>, caption: impl Into<String>, x: Axis, y: Axis) -> Self {
         let layers = Vec::new();
-        Self::new(name, caption, Plot::Chart(Chart { x, y, layers }))
+        Self::new(
+            name,
+            caption,
+            Plot::Chart(Chart {
+                x,
+                y,
+                right: None,
+                layers,
+            }),
+        )
     }
 
     /// A heat map.
@@ -158,6 +169,16 @@ impl Figure {
     pub fn layer(mut self, layer: Layer) -> Self {
         if let Plot::Chart(chart) = &mut self.plot {
             chart.layers.push(layer);
+        }
+        self
+    }
+
+    /// The same chart with a second scale at the right. Layers are drawn by the left one: values of
+    /// the right one have to be converted.
+    #[must_use]
+    pub fn right_axis(mut self, axis: Axis) -> Self {
+        if let Plot::Chart(chart) = &mut self.plot {
+            chart.right = Some(axis);
         }
         self
     }

@@ -41,6 +41,8 @@ struct Frame {
     plane: Plane,
     across: Vec<Tick>,
     up: Vec<Tick>,
+    /// Ticks of the second scale, at the right.
+    down: Vec<Tick>,
     looks: Vec<Option<series::Look>>,
     legend: series::Legend,
 }
@@ -50,18 +52,19 @@ impl Frame {
         let x = Ruler::new(&chart.x, chart.layers.iter().flat_map(across));
         let y = Ruler::new(&chart.y, chart.layers.iter().flat_map(up));
         let up = y.ticks();
-        let widest = up
-            .iter()
-            .map(|tick| text_width(&tick.label))
-            .fold(0.0, f64::max);
-        let left = (EDGE + widest + TICK_GAP).round();
+        let second = chart.right.as_ref();
+        let down = second.map_or(Vec::new(), |axis| {
+            Ruler::new(axis, std::iter::empty()).ticks()
+        });
+        let left = (EDGE + widest(&up) + TICK_GAP).round();
+        let right = RIGHT.max(EDGE + widest(&down) + TICK_GAP);
         let looks = series::looks(&chart.layers);
         let legend = series::legend(&chart.layers, &looks, EDGE, EDGE + LINE / 2.0);
         let top = EDGE + (legend.lines + 1) as f64 * LINE + 2.0 * TICK_GAP;
         let plane = Plane {
             x,
             y,
-            width: (FINENESS * (WIDTH - left - RIGHT)) as i32,
+            width: (FINENESS * (WIDTH - left - right)) as i32,
             height: (FINENESS * HEIGHT) as i32,
         };
         Self {
@@ -70,6 +73,7 @@ impl Frame {
             plane,
             across: x.ticks(),
             up,
+            down,
             looks,
             legend,
         }
@@ -145,6 +149,13 @@ impl Frame {
                 .with("y", px(self.y(tick.share)))
                 .with("dy", "0.35em")
         });
+        let beyond = px(self.right() + TICK_GAP);
+        let down = self.down.iter().map(|tick| {
+            Element::of_text("text", &tick.label)
+                .with("x", &beyond)
+                .with("y", px(self.y(tick.share)))
+                .with("dy", "0.35em")
+        });
         let group = |anchor| {
             let group = Element::new("g").class("soft").with("fill", SOFT.light);
             group.with("text-anchor", anchor)
@@ -153,6 +164,7 @@ impl Frame {
         Element::new("g")
             .child(across)
             .child(group("end").children(up))
+            .children((!self.down.is_empty()).then(|| group("start").children(down)))
     }
 
     /// The name of the y axis stands above it, where it need not be read with a tilted head.
@@ -161,10 +173,18 @@ impl Frame {
             .with("x", px(self.x(0.5)))
             .with("y", px(self.bottom() + 2.0 * LINE + TICK_GAP / 2.0))
             .with("text-anchor", "middle");
+        let above = px(self.top - 2.0 * TICK_GAP);
         let y = Element::of_text("text", cut(&chart.y.label, WIDTH - 2.0 * EDGE))
             .with("x", px(EDGE))
-            .with("y", px(self.top - 2.0 * TICK_GAP));
-        Element::new("g").class("ink").child(x).child(y)
+            .with("y", &above);
+        let second = chart.right.as_ref().map(|axis| {
+            Element::of_text("text", cut(&axis.label, WIDTH / 2.0))
+                .with("x", px(WIDTH - EDGE))
+                .with("y", &above)
+                .with("text-anchor", "end")
+        });
+        let names = Element::new("g").class("ink").child(x).child(y);
+        names.children(second)
     }
 
     /// Labels of straight lines stand beside them, those of upright ones below each other.
@@ -208,6 +228,11 @@ impl Frame {
         let label = halo(label, self.right() - 4.0, y, self.width());
         is_inside(share).then(|| label.with("text-anchor", "end"))
     }
+}
+
+fn widest(ticks: &[Tick]) -> f64 {
+    let widths = ticks.iter().map(|tick| text_width(&tick.label));
+    widths.fold(0.0, f64::max)
 }
 
 fn is_inside(share: f64) -> bool {

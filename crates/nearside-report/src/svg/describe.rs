@@ -18,8 +18,11 @@ fn describe_chart(chart: &Chart) -> String {
     } else {
         layers.join("; ")
     };
+    let second = chart.right.as_ref().map_or(String::new(), |axis| {
+        format!(", with {} at the right", name(axis))
+    });
     format!(
-        "{} against {}. Shown: {shown}.",
+        "{} against {}{second}. Shown: {shown}.",
         name(&chart.y),
         name(&chart.x)
     )

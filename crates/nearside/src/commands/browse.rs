@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nearside_discover::journal::{Entry, Sink};
 use nearside_discover::planner::{Objective, PlannerConfig, PlannerKind, ServerId, StopReason};
 use nearside_discover::prober::{Event, Prober};
@@ -37,6 +37,12 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     let clock = MonotonicClock::start();
     let seed = seed(args.probing.seed)?;
     let planner = planner_config(&args.planning, args.showing.max_rtt)?;
+    if args.showing.explain && planner.kind != PlannerKind::Adaptive {
+        bail!(
+            "--explain is for the adaptive planner, not for {}",
+            planner.kind
+        );
+    }
     let lists = lists(args, planner, seed, clock)?;
     let favourites = lists.favourites.clone();
     let stop_rtt = planner.rtt_stop();
@@ -61,15 +67,13 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
         memory: remembering.last.as_ref().map(|last| last.memory.clone()),
         record,
     };
+    let picture = args.showing.picture.as_deref();
+    let picture = picture.map(|path| Picture::open(path, stop_rtt));
     let mut observer = Watcher {
         face: &mut face,
         shows_progress: !(args.showing.quiet && is_table(&args.showing)),
         last_progress: None,
-        picture: args
-            .showing
-            .picture
-            .as_deref()
-            .map(|path| Picture::new(path, stop_rtt)),
+        picture: picture.transpose()?,
         started: clock.now(),
         seconds: 0.0,
         warnings: lists.notes,
@@ -117,11 +121,9 @@ fn only_best(planner: &PlannerConfig) -> Option<usize> {
 
 /// What the planner believed, on standard error.
 fn explanation(prober: &Prober) -> Result<()> {
-    let text = match prober.explanation() {
-        Some(explanation) => explain(&explanation),
-        None => "This planner believes nothing: only the adaptive one does.\n".to_owned(),
-    };
-    std::io::stderr().write_all(text.as_bytes())?;
+    if let Some(explanation) = prober.explanation() {
+        std::io::stderr().write_all(explain(&explanation).as_bytes())?;
+    }
     Ok(())
 }
 

@@ -17,7 +17,9 @@ pub fn run(args: &CacheArgs) -> Result<Exit> {
         None => Cache::of_user()
             .context("neither HOME nor XDG_CACHE_HOME is set: name the folder with --cache-dir")?,
     };
-    let mut kept = cache.list().context("cannot look into the cache")?;
+    let mut kept = cache
+        .list()
+        .with_context(|| format!("cannot look into {}", cache.folder().display()))?;
     kept.retain(|kept| args.game.is_none_or(|game| game.name == kept.game));
     let mut out = std::io::stdout().lock();
     if kept.is_empty() {
@@ -49,6 +51,12 @@ fn line(kept: &Kept, now: SystemTime) -> String {
     let Some(last) = &kept.last else {
         return format!("{game}: cannot be read, so it is not used · {size} · {path}");
     };
+    if !last.is_fresh(now) {
+        let when = age_words(last.age(now));
+        return format!(
+            "{game}: {when}, which is too old or no date, so it is not used · {size} · {path}"
+        );
+    }
     let memory = &last.memory;
     let nearest = memory.best.first().map_or(String::new(), |best| {
         format!(" (the nearest {:.0} ms away)", best.rtt.as_millis_f64())

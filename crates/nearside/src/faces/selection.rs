@@ -29,6 +29,8 @@ pub struct Selection {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chosen {
     pub(crate) snapshot: Snapshot,
+    /// Rows that may be shown at all.
+    pub(crate) matching: usize,
     pub(crate) out_of: usize,
 }
 
@@ -36,6 +38,7 @@ impl Chosen {
     pub(crate) fn shown(&self) -> Shown {
         Shown {
             rows: self.snapshot.servers.len(),
+            matching: self.matching,
             out_of: self.out_of,
         }
     }
@@ -73,6 +76,11 @@ impl Selection {
                 servers: self.choose(&snapshot.servers),
                 summary: snapshot.summary.clone(),
             },
+            matching: snapshot
+                .servers
+                .iter()
+                .filter(|row| self.shows(row))
+                .count(),
             out_of: snapshot.servers.len(),
         }
     }

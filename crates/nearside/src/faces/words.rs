@@ -15,6 +15,8 @@ use super::selection::Chosen;
 pub struct Shown {
     /// Rows shown.
     pub rows: usize,
+    /// Rows that pass the filters.
+    pub matching: usize,
     /// Rows there were.
     pub out_of: usize,
 }
@@ -53,10 +55,14 @@ fn why(summary: &Summary, stop_rtt: Rtt) -> String {
             )
         }
         StopReason::Exhausted => "Probed every server there was (exhausted).".to_owned(),
-        StopReason::Limit => "Stopped at the limit that was set (limit).".to_owned(),
-        StopReason::Interrupted => {
-            "Stopped by you (interrupted): this is what was found until then.".to_owned()
-        }
+        StopReason::Limit => format!(
+            "Stopped at the limit that was set (limit){}.",
+            still_to_find(summary, ": ")
+        ),
+        StopReason::Interrupted => format!(
+            "Stopped by you (interrupted): this is what was found until then{}.",
+            still_to_find(summary, "; ")
+        ),
         StopReason::Expected => expected(summary),
     }
 }
@@ -69,6 +75,17 @@ const LEAST_MISSING: f64 = 0.01;
 fn missing(summary: &Summary) -> Option<f64> {
     let least = LEAST_MISSING * summary.playable as f64;
     summary.expected_missed.map(|missed| missed.max(least))
+}
+
+/// What a run that was cut short leaves behind, after `link`; nothing where nobody can tell.
+fn still_to_find(summary: &Summary, link: &str) -> String {
+    match missing(summary).map(|missing| missing.round() as u64) {
+        None | Some(0) => String::new(),
+        Some(some) => format!(
+            "{link}about {} should still be to find",
+            count(some, "playable server")
+        ),
+    }
 }
 
 fn expected(summary: &Summary) -> String {
@@ -121,11 +138,32 @@ fn found(summary: &Summary) -> String {
 }
 
 fn left_out(shown: Shown) -> Option<String> {
-    (shown.rows < shown.out_of).then(|| {
-        let rows = thousands(shown.rows as u64);
-        let all = count(shown.out_of as u64, "server");
-        format!("Showing {rows} of {all}; filters leave some out, and --top N shows more.")
-    })
+    let Shown {
+        rows,
+        matching,
+        out_of,
+    } = shown;
+    let all = count(out_of as u64, "server");
+    let number = |count: usize| thousands(count as u64);
+    if matching == 0 && out_of > 0 {
+        return Some(format!(
+            "None of {all} passes the filters: leave one away, or look again when more are playing."
+        ));
+    }
+    let cut = (rows < matching).then_some("--top N shows more");
+    match (matching < out_of, cut) {
+        (false, None) => None,
+        (false, Some(cut)) => Some(format!("Showing {} of {all}; {cut}.", number(rows))),
+        (true, None) => Some(format!(
+            "Showing {} of {all}: the others do not pass the filters.",
+            number(rows)
+        )),
+        (true, Some(cut)) => Some(format!(
+            "Showing {} of the {} that pass the filters, of {all}; {cut}.",
+            number(rows),
+            number(matching)
+        )),
+    }
 }
 
 fn cost(summary: &Summary) -> String {
@@ -166,6 +204,7 @@ mod tests {
     const STOP: Rtt = Rtt::from_micros(200_000);
     const ALL: Shown = Shown {
         rows: 4_310,
+        matching: 4_310,
         out_of: 4_310,
     };
 
@@ -202,7 +241,11 @@ Probed every server there was (exhausted).
 Found 1 playable server (of 1 that answered).
 Cost 4 probes, 312 B, 4 flows in 3.0 s: a full scan.
 Your address was shown to all of 2 servers.";
-        let shown = Shown { rows: 1, out_of: 1 };
+        let shown = Shown {
+            rows: 1,
+            matching: 1,
+            out_of: 1,
+        };
         assert_eq!(
             format!("\n{}", sentences(&whole, STOP, shown).join("\n")),
             expected
@@ -227,6 +270,10 @@ Your address was shown to all of 2 servers.";
         assert_eq!(
             first(Some(StopReason::Interrupted), None),
             "Stopped by you (interrupted): this is what was found until then."
+        );
+        assert_eq!(
+            first(Some(StopReason::Limit), Some(120.3)),
+            "Stopped at the limit that was set (limit): about 120 playable servers should still be to find."
         );
         assert_eq!(
             first(Some(StopReason::Expected), Some(0.42)),
@@ -317,14 +364,31 @@ Your address was shown to all of 2 servers.";
     }
 
     #[test]
-    fn what_is_left_out_is_said() {
-        let shown = Shown {
-            rows: 20,
-            out_of: 4_310,
+    fn what_is_left_out_is_said_with_its_reason() {
+        let line = |rows, matching| {
+            left_out(Shown {
+                rows,
+                matching,
+                out_of: 4_310,
+            })
         };
-        let text = sentences(&summary(), STOP, shown).join("\n");
-        let line =
-            "\nShowing 20 of 4,310 servers; filters leave some out, and --top N shows more.\n";
-        assert!(text.contains(line), "{text}");
+        assert_eq!(line(4_310, 4_310), None);
+        let said = |rows, matching| line(rows, matching).unwrap();
+        assert_eq!(
+            said(20, 4_310),
+            "Showing 20 of 4,310 servers; --top N shows more."
+        );
+        assert_eq!(
+            said(7, 7),
+            "Showing 7 of 4,310 servers: the others do not pass the filters."
+        );
+        assert_eq!(
+            said(20, 100),
+            "Showing 20 of the 100 that pass the filters, of 4,310 servers; --top N shows more."
+        );
+        assert_eq!(
+            said(0, 0),
+            "None of 4,310 servers passes the filters: leave one away, or look again when more are playing."
+        );
     }
 }

@@ -130,10 +130,39 @@ impl Beliefs {
     }
 
     /// Takes in the answer of a server.
-    pub(super) fn learn(&mut self, tree: &Tree, server: ServerId, z: f32) {
+    pub(super) fn learn(&mut self, tree: &Tree, model: &Model, server: ServerId, z: f32) {
         self.listen_for_noise(tree, server, z);
         let path = tree.path(server);
-        self.add(tree, path.nodes(), z, 1.0);
+        let weight = self.trust(tree, model, path.nodes(), z);
+        self.add(tree, path.nodes(), z, weight);
+    }
+
+    /// The chance that an answer tells the distance of its server. One that is far above all that
+    /// its groups have shown met a queue, more likely than not: it must not write off a machine, or
+    /// a country of which it is the first.
+    fn trust(&self, tree: &Tree, model: &Model, nodes: &[NodeId], z: f32) -> f32 {
+        let known = nodes.iter().find_map(|&node| self.evidence(node)?.mean());
+        if known.is_some_and(|mean| z <= mean + ALIKE) {
+            return 1.0;
+        }
+        let mut expected = 0.0;
+        for &node in nodes.iter().rev() {
+            let entry = tree.node(node);
+            if entry.level == Level::Country
+                && let Ok(number) = self.countries.binary_search(&node)
+            {
+                let up_to = |z: f32| self.places.below(number, z);
+                expected = up_to(z + ALIKE) - up_to(z - ALIKE);
+            }
+            let (alike, all) = self.evidence(node).map_or((0.0, 0.0), |evidence| {
+                (evidence.within(z, ALIKE), evidence.weight())
+            });
+            expected = (alike + entry.strength * expected) / (all + entry.strength);
+        }
+        // A server may also be anywhere: nothing is so unexpected that a second one like it is
+        // not believed.
+        let straight = expected.max(model.anywhere * SPREAD_ALIKE) * (1.0 - model.queued);
+        straight / (straight + model.queued * SPREAD_ALIKE)
     }
 
     /// Adds an answer of some weight to nodes, the deepest first, up to their country.
@@ -318,6 +347,11 @@ impl Beliefs {
     }
 }
 
+/// Answers no farther apart than this, about 20 %, are alike.
+const ALIKE: f32 = 0.2;
+/// The share of alike ones among RTTs that could be anything.
+const SPREAD_ALIKE: f32 = 0.2;
+
 /// Servers of one machine mostly live and die together.
 fn alive_share(level: Level, answered: u32, silent: u32) -> f32 {
     match level {
@@ -446,7 +480,7 @@ mod tests {
         let server = ServerId(server);
         tree.take(server);
         tree.count(server, |node| node.answered += 1);
-        beliefs.learn(tree, server, z(millis));
+        beliefs.learn(tree, &MODEL, server, z(millis));
     }
 
     fn chance(tree: &Tree, beliefs: &mut Beliefs, server: u32) -> f32 {
@@ -491,8 +525,33 @@ mod tests {
         let (mut tree, mut beliefs) = world();
         answer(&mut tree, &mut beliefs, 0, 30);
         answer(&mut tree, &mut beliefs, 3, 250);
+        let once = chance(&tree, &mut beliefs, 4);
+        answer(&mut tree, &mut beliefs, 5, 250);
         assert!(chance(&tree, &mut beliefs, 1) > 0.9);
-        assert!(chance(&tree, &mut beliefs, 4) < 0.1);
+        let twice = chance(&tree, &mut beliefs, 4);
+        assert!(twice < 0.1 && twice < once, "{once}, then {twice}");
+    }
+
+    #[test]
+    fn one_slow_answer_among_fast_ones_writes_nothing_off() {
+        let (mut tree, mut beliefs) = world();
+        for server in [0, 1, 6, 7, 8] {
+            answer(&mut tree, &mut beliefs, server, 30);
+        }
+        answer(&mut tree, &mut beliefs, 3, 400);
+        let after_a_queue = chance(&tree, &mut beliefs, 4);
+        assert!(after_a_queue > 0.3, "{after_a_queue}");
+    }
+
+    #[test]
+    fn fast_answers_are_always_trusted() {
+        let (mut tree, mut beliefs) = world();
+        for server in [0, 1, 2] {
+            answer(&mut tree, &mut beliefs, server, 250);
+        }
+        let path = tree.path(ServerId(3));
+        assert_eq!(beliefs.trust(&tree, &MODEL, path.nodes(), z(20)), 1.0);
+        assert!(beliefs.trust(&tree, &MODEL, path.nodes(), z(600)) < 0.7);
     }
 
     #[test]
@@ -501,7 +560,9 @@ mod tests {
         for server in [0, 3, 6, 7] {
             answer(&mut tree, &mut beliefs, server, 30);
         }
-        answer(&mut tree, &mut beliefs, 12, 280);
+        for server in [12, 13] {
+            answer(&mut tree, &mut beliefs, server, 280);
+        }
         let node = tree.leaf(ServerId(10));
         let mut chance = |whole_as: f32| {
             let model = Model { whole_as, ..MODEL };

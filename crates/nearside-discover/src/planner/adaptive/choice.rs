@@ -31,14 +31,10 @@ impl AdaptivePlanner {
         }
         let rest = batch - self.queue.len();
         if rest > 0 && self.config.objective != Objective::Best {
-            let floor = self.patience().max(self.config.enough.worth);
+            let patience = PATIENCE * self.outlook.worth;
+            let floor = patience.max(self.config.enough.worth);
             self.pick(groups, Question::Playable, rest, floor);
         }
-    }
-
-    /// What a probe must be worth if it is not to wait for answers under way.
-    fn patience(&self) -> f32 {
-        self.config.model.patience * self.outlook.worth
     }
 
     /// Queues the `most` servers that promise most, if it is at least `floor`.
@@ -63,12 +59,18 @@ impl AdaptivePlanner {
     }
 
     fn rank(&self, groups: &[Group], question: Question, floor: f32) -> Vec<Ranked> {
-        let model = &self.config.model;
+        let (model, record) = (&self.config.model, &self.record);
         let alive = self.tally.alive() as f32;
         let possible = groups.iter().enumerate();
         let possible = possible.filter(|(_, group)| !group.busy && group.left > 0);
         possible
-            .map(|(index, group)| (alive * question.worth(group, model), group.left, index))
+            .map(|(index, group)| {
+                (
+                    alive * question.worth(group, model, record),
+                    group.left,
+                    index,
+                )
+            })
             .filter(|&(worth, _, _)| worth >= floor)
             .collect()
     }
@@ -81,6 +83,7 @@ impl AdaptivePlanner {
                 debug_assert!(false, "{group:?} has servers left");
                 break;
             };
+            self.record.bet(server, group.chances.playable);
             self.ask(server);
             group.left -= 1;
             asked += 1;
@@ -110,6 +113,11 @@ impl AdaptivePlanner {
             .find(|server| states[server.index()] == State::Unprobed)
     }
 }
+
+/// A probe that promises less than this share of the most promising one, which may be waiting for an
+/// answer, waits too. Without it a full scan fills the time with far servers while slow start holds
+/// the near ones back.
+const PATIENCE: f32 = 0.2;
 
 /// Chances below this are not worth a probe for the best, however little else there is to do.
 const LEAST_CHANCE: f32 = 1e-3;

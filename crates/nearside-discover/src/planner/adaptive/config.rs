@@ -109,9 +109,11 @@ pub struct Model {
     pub after_hit: f32,
     /// … and as far as the best go.
     pub after_best_hit: f32,
-    /// A probe that promises less than this share of the most promising one, which may be waiting
-    /// for an answer, waits too: it may prove needless.
-    pub patience: f32,
+    /// The share of answers that met a queue and say little about distance.
+    pub queued: f32,
+    /// How many hits of long shots the model's word counts for beside its own track record (see
+    /// `record`); infinity: the record does not count.
+    pub doubt: f32,
     /// How much of the measured noise of probes is taken out of the beliefs: 0 none, 1 all.
     pub denoise: f32,
 }
@@ -204,7 +206,7 @@ impl Model {
     /// most may be halved or doubled without much harm.
     pub const DEFAULT: Self = Self {
         prior: PerLevel {
-            country: 3.0,
+            country: 6.0,
             origin_as: 1.0,
             network: 1.0,
             subnet: 1.0,
@@ -227,19 +229,20 @@ impl Model {
             nugget: 0.15,
             as_deviation: 0.115,
         },
-        after_hit: 0.9,
+        after_hit: 0.5,
         after_best_hit: 0.5,
-        patience: 0.2,
+        queued: 0.03,
+        doubt: 2.0,
         denoise: 1.0,
     };
 }
 
 impl Enough {
-    /// For [`Objective::Thorough`] and [`Objective::Best`]. Half of the 1 % that may be missed: close
-    /// to a threshold in the midst of many servers the expectation is too low by half (DE at 50 ms,
-    /// seeds 20–27).
+    /// For [`Objective::Thorough`] and [`Objective::Best`]. A third of the 1 % that may be missed:
+    /// where nearly everything is playable the expectation is too low by half (the USA at 200 ms,
+    /// seeds 20–25).
     pub const THOROUGH: Self = Self {
-        missing: 0.005,
+        missing: 0.003,
         worth: 0.01,
         better: 0.3,
     };

@@ -71,6 +71,13 @@ impl Evidence {
         (own + guess) / (self.weight + 1.0)
     }
 
+    /// The weight of answers no farther than `reach` from `z`.
+    pub(super) fn within(&self, z: f32, reach: f32) -> f32 {
+        let near = |&&(bin, _): &&(u16, f32)| (centre_of(bin) - z).abs() <= reach;
+        let near = self.bins.iter().filter(near);
+        near.map(|&(_, weight)| weight).sum()
+    }
+
     /// The weight below `z` after the blur.
     pub(super) fn below(&self, z: f32, blur: Blur) -> f32 {
         let Some(mean) = self.mean() else { return 0.0 };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::super::StopReason;
 use super::belief::Group;
 use super::evidence::Evidence;
-use super::outlook::Verdict;
+use super::outlook::{Question, Verdict};
 use super::scale::rtt_of;
 use super::tree::NodeId;
 use super::{AdaptivePlanner, Stage};
@@ -128,7 +128,11 @@ impl AdaptivePlanner {
     fn expected_within(&self, first: NodeId, end: NodeId) -> f64 {
         let from = self.groups.partition_point(|group| group.node < first);
         let to = self.groups.partition_point(|group| group.node < end);
-        let expected = |group: &Group| f64::from(group.left) * f64::from(group.chances.playable);
+        let expected = |group: &Group| {
+            let model = &self.config.model;
+            let chance = Question::Playable.corrected(group, model, &self.record);
+            f64::from(group.left) * f64::from(chance)
+        };
         self.groups[from..to].iter().map(expected).sum()
     }
 }

@@ -177,7 +177,8 @@ impl AdaptivePlanner {
     /// Learns from an answer; while a memory is on trial, puts it to the test.
     pub(super) fn learn(&mut self, sample: Sample, rtt: Rtt) {
         let z = z_of(rtt);
-        self.beliefs.learn(&self.tree, sample.server, z);
+        self.beliefs
+            .learn(&self.tree, &self.config.model, sample.server, z);
         let Some(trial) = &mut self.trial else { return };
         match trial.hear(&self.tree, sample.server, z) {
             Judgement::Open => {}
@@ -193,7 +194,8 @@ impl AdaptivePlanner {
     fn start_afresh(&mut self, answers: &[(ServerId, f32)]) {
         self.beliefs = Beliefs::new(&self.tree, &self.config.model);
         for &(server, z) in answers {
-            self.beliefs.learn(&self.tree, server, z);
+            self.beliefs
+                .learn(&self.tree, &self.config.model, server, z);
         }
     }
 

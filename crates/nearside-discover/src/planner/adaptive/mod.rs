@@ -19,6 +19,7 @@ mod explain;
 mod memory;
 mod outlook;
 mod places;
+mod record;
 mod scale;
 mod tree;
 
@@ -38,6 +39,7 @@ pub use outlook::Verdict;
 use self::belief::{Beliefs, Group};
 use self::memory::Trial;
 use self::outlook::Outlook;
+use self::record::TrackRecord;
 use self::scale::z_of;
 use self::tree::{ROOT, Tree};
 use super::{Activity, Listed, Next, Outcome, PlanReport, Planner, Sample, ServerId, StopReason};
@@ -61,6 +63,7 @@ pub struct AdaptivePlanner {
     memory: Option<Memory>,
     trial: Option<Trial>,
     tally: Tally,
+    record: TrackRecord,
     /// The best matching RTTs so far, ascending, at most `config.best`.
     best: Vec<Rtt>,
     queue: VecDeque<ServerId>,
@@ -126,6 +129,7 @@ impl AdaptivePlanner {
             memory: None,
             trial: None,
             tally: Tally::default(),
+            record: TrackRecord::default(),
             best: Vec::new(),
             queue: VecDeque::new(),
             decisions: 0,
@@ -173,7 +177,13 @@ impl AdaptivePlanner {
             self.groups.push(group);
         });
         let (alive, matching) = (self.tally.alive(), self.tally.matching());
-        self.outlook = Outlook::over(&self.groups, &self.config.model, alive, matching);
+        self.outlook = Outlook::over(
+            &self.groups,
+            &self.config.model,
+            &self.record,
+            alive,
+            matching,
+        );
         let config = &self.config;
         let verdict = self
             .outlook
@@ -234,10 +244,12 @@ impl AdaptivePlanner {
     fn take_in(&mut self, sample: Sample) {
         let Outcome::Answered(rtt) = sample.outcome else {
             self.tally.silent += 1;
+            self.record.settle(sample.server, None);
             self.tree.count(sample.server, |node| node.silent += 1);
             return;
         };
         let playable = rtt < self.config.rtt_stop;
+        self.record.settle(sample.server, Some(playable));
         self.tally.answered += 1;
         self.tally.playable += usize::from(playable);
         self.tree.count(sample.server, |node| {

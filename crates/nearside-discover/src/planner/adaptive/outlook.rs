@@ -2,6 +2,7 @@
 
 use super::belief::{Chances, Group};
 use super::config::{Enough, Model, Objective};
+use super::record::TrackRecord;
 
 /// A question one may ask of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +21,21 @@ impl Question {
         }
     }
 
+    /// The chance of a group in the light of experience. The best are too few to have any.
+    pub(super) fn corrected(self, group: &Group, model: &Model, record: &TrackRecord) -> f32 {
+        let chance = self.chance(group.chances);
+        match self {
+            Self::Playable => record.correct(chance, model.doubt),
+            Self::Best => chance,
+        }
+    }
+
     /// The servers found per probe by who goes on after a hit and leaves after a miss. For a single
     /// server that is its chance; a large unknown group may be worth a look at a small chance,
     /// since what one probe finds out holds for many. (The index of a bandit whose arms die at the
     /// first miss.)
-    pub(super) fn worth(self, group: &Group, model: &Model) -> f32 {
-        let chance = self.chance(group.chances);
+    pub(super) fn worth(self, group: &Group, model: &Model, record: &TrackRecord) -> f32 {
+        let chance = self.corrected(group, model, record);
         let follow = match self {
             Self::Playable => model.after_hit,
             Self::Best => model.after_best_hit,
@@ -51,12 +61,20 @@ pub(super) struct Outlook {
 impl Outlook {
     /// Adds up groups. `alive` is the share of servers that answer at all, `matching` the share of
     /// those that pass the user's filters.
-    pub(super) fn over(groups: &[Group], model: &Model, alive: f64, matching: f64) -> Self {
+    pub(super) fn over(
+        groups: &[Group],
+        model: &Model,
+        record: &TrackRecord,
+        alive: f64,
+        matching: f64,
+    ) -> Self {
         let expected = |question: Question| -> f64 {
-            let chance = |group: &Group| f64::from(question.chance(group.chances));
+            let chance = |group: &Group| f64::from(question.corrected(group, model, record));
             groups.iter().map(|g| f64::from(g.left) * chance(g)).sum()
         };
-        let worths = groups.iter().map(|g| Question::Playable.worth(g, model));
+        let worths = groups
+            .iter()
+            .map(|g| Question::Playable.worth(g, model, record));
         Self {
             missed: alive * expected(Question::Playable),
             better: alive * matching * expected(Question::Best),
@@ -118,14 +136,15 @@ mod tests {
     }
 
     fn worth(part: Part, left: u32, chance: f32) -> f32 {
-        Question::Playable.worth(&group(part, left, chance), &Model::DEFAULT)
+        let record = TrackRecord::default();
+        Question::Playable.worth(&group(part, left, chance), &Model::DEFAULT, &record)
     }
 
     #[test]
     fn a_lone_server_is_worth_its_chance_and_a_large_unknown_group_much_more() {
         assert_eq!(worth(Part::Loose, 50, 0.02), 0.02);
         assert_eq!(worth(Part::Whole, 1, 0.02), 0.02);
-        assert!(worth(Part::Whole, 50, 0.02) > 0.2);
+        assert!(worth(Part::Whole, 50, 0.02) > 0.1);
         assert!(worth(Part::Whole, 5000, 0.0) == 0.0);
     }
 
@@ -144,7 +163,7 @@ mod tests {
     #[test]
     fn expectations_are_sums_over_all_servers_left() {
         let groups = [group(Part::Loose, 10, 0.5), group(Part::Whole, 4, 0.25)];
-        let outlook = Outlook::over(&groups, &Model::DEFAULT, 0.9, 0.5);
+        let outlook = Outlook::over(&groups, &Model::DEFAULT, &TrackRecord::default(), 0.9, 0.5);
         assert!((outlook.missed - 0.9 * 6.0).abs() < 1e-6);
         assert!((outlook.better - 0.9 * 0.5 * 0.6).abs() < 1e-6);
     }
@@ -162,11 +181,11 @@ mod tests {
         };
         assert_eq!(verdict(Objective::Thorough, 50.0, 0.0, 0.5), None);
         assert_eq!(
-            verdict(Objective::Thorough, 5.0, 0.0, 0.5),
+            verdict(Objective::Thorough, 2.0, 0.0, 0.5),
             Some(Verdict::FewMissing)
         );
         assert_eq!(
-            verdict(Objective::Thorough, 5.0, 2.0, 0.5),
+            verdict(Objective::Thorough, 2.0, 2.0, 0.5),
             None,
             "a better one is likely"
         );

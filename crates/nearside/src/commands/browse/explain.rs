@@ -56,15 +56,15 @@ a playable one.",
 
 fn country_cells(country: &CountryView, explanation: &Explanation) -> Vec<Cell> {
     let name = country.country.map_or("?".to_owned(), |c| c.to_string());
-    cells(name, String::new(), &country.all, explanation.rtt_stop)
+    cells(name, String::new(), &country.all, explanation)
 }
 
 fn as_cells(view: &AsView, explanation: &Explanation) -> Vec<Cell> {
     let asn = view.asn.map_or("?".to_owned(), |asn| asn.to_string());
-    cells(String::new(), asn, &view.all, explanation.rtt_stop)
+    cells(String::new(), asn, &view.all, explanation)
 }
 
-fn cells(country: String, asn: String, view: &GroupView, rtt_stop: Rtt) -> Vec<Cell> {
+fn cells(country: String, asn: String, view: &GroupView, explanation: &Explanation) -> Vec<Cell> {
     let typical = view.typical_rtt.map(Rtt::as_millis_f64);
     vec![
         Cell::Text(country),
@@ -75,17 +75,24 @@ fn cells(country: String, asn: String, view: &GroupView, rtt_stop: Rtt) -> Vec<C
         Cell::Count(view.playable.into()),
         typical.map_or(Cell::Missing, |ms| Cell::number(ms, 0)),
         Cell::number(view.expected_left, 1),
-        Cell::Text(reason(view, rtt_stop).to_owned()),
+        Cell::Text(reason(view, explanation).to_owned()),
     ]
 }
 
+/// Expected servers from which on a group was not left for its distance.
+const SOME: f64 = 0.5;
+
 /// Why no more of a group was probed.
-fn reason(view: &GroupView, rtt_stop: Rtt) -> &'static str {
+fn reason(view: &GroupView, explanation: &Explanation) -> &'static str {
+    let some_left = view.expected_left >= SOME;
     match view.typical_rtt {
         _ if view.probed == view.servers => "all probed",
+        _ if some_left && explanation.verdict == Some(Verdict::BestFound) => "no better one likely",
+        _ if some_left && explanation.stopped.is_none() => "cut short",
+        _ if some_left => "few left, thinly spread",
         None if view.probed == 0 => "far, to judge by its neighbours",
         None => "silent",
-        Some(typical) if typical >= rtt_stop => "far",
+        Some(typical) if typical >= explanation.rtt_stop => "far",
         Some(_) => "the rest of it is far",
     }
 }
@@ -108,13 +115,44 @@ mod tests {
 
     #[test]
     fn every_group_has_its_reason() {
-        let stop = Rtt::from_micros(200_000);
-        let of = |servers, probed, typical| reason(&view(servers, probed, typical), stop);
+        let of = |servers, probed, typical| {
+            let explanation = explanation(Some(Verdict::FewMissing));
+            reason(&view(servers, probed, typical), &explanation)
+        };
         assert_eq!(of(5, 5, Some(20)), "all probed");
         assert_eq!(of(5, 0, None), "far, to judge by its neighbours");
         assert_eq!(of(5, 2, None), "silent");
         assert_eq!(of(5, 2, Some(300)), "far");
         assert_eq!(of(5, 2, Some(100)), "the rest of it is far");
+    }
+
+    #[test]
+    fn where_servers_are_still_expected_distance_is_no_reason() {
+        let some_left = GroupView {
+            expected_left: 3.0,
+            ..view(50, 2, Some(100))
+        };
+        let of = |explanation: &Explanation| reason(&some_left, explanation);
+        let own_end = |verdict| explanation(Some(verdict));
+        assert_eq!(of(&own_end(Verdict::BestFound)), "no better one likely");
+        assert_eq!(of(&own_end(Verdict::NotWorthIt)), "few left, thinly spread");
+        let cut_short = Explanation {
+            stopped: None,
+            ..explanation(None)
+        };
+        assert_eq!(of(&cut_short), "cut short");
+    }
+
+    fn explanation(verdict: Option<Verdict>) -> Explanation {
+        Explanation {
+            rtt_stop: Rtt::from_micros(200_000),
+            stopped: Some(StopReason::Expected),
+            verdict,
+            expected_missed: 12.34,
+            expected_better: 0.01,
+            best_promise: 0.05,
+            countries: Vec::new(),
+        }
     }
 
     #[test]
@@ -128,13 +166,8 @@ mod tests {
             }],
         };
         let explanation = Explanation {
-            rtt_stop: Rtt::from_micros(200_000),
-            stopped: Some(StopReason::Expected),
-            verdict: Some(Verdict::FewMissing),
-            expected_missed: 12.34,
-            expected_better: 0.01,
-            best_promise: 0.05,
             countries: vec![country; 25],
+            ..explanation(Some(Verdict::FewMissing))
         };
         let text = explain(&explanation);
         let text: Vec<&str> = text.split_whitespace().collect();
