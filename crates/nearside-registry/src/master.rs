@@ -236,7 +236,7 @@ impl Master {
             None => (self.origin_of)(addr.ip()),
         };
         let banned = self.bans.reason(addr.ip(), server.origin.asn);
-        if banned.is_none() {
+        if banned.is_none() && self.can_list(addr) {
             self.replace(server);
             self.shelf.is_told(addr);
         }
@@ -283,7 +283,8 @@ impl Master {
         self.cookies.change_secret(secret);
     }
 
-    /// Other settings from now on. Those who are registered stay, whatever the new caps say.
+    /// Other settings from now on. Those who are registered stay, whatever the new caps say; only
+    /// servers of private networks go when these are no longer listed.
     pub fn set_settings(&mut self, settings: Settings) {
         self.legacy.set_rate(settings.legacy_bytes_per_second);
         self.joins
@@ -291,6 +292,12 @@ impl Master {
         self.claims
             .set_rate(settings.claim_challenge_bytes_per_second);
         self.settings = settings;
+        let hidden = |server: &&Server| !self.can_list(server.addr);
+        let gone: Vec<ServerAddr> = self.shelf.iter().filter(hidden).map(|s| s.addr).collect();
+        for addr in gone {
+            self.forget(addr);
+            self.emit(Event::Removed(addr));
+        }
     }
 
     /// Origins have changed: all servers are to be looked up again, by
@@ -308,9 +315,15 @@ impl Master {
         for addr in due {
             let origin = (self.origin_of)(addr.ip());
             let before = self.shelf.get(addr).filter(|known| known.origin != origin);
-            if let Some(server) = before.cloned() {
+            let Some(server) = before.cloned() else {
+                continue;
+            };
+            moved += 1;
+            if self.bans.reason(addr.ip(), origin.asn).is_some() {
+                self.forget(addr);
+                self.emit(Event::Removed(addr));
+            } else {
                 self.replace(Server { origin, ..server });
-                moved += 1;
             }
         }
         moved

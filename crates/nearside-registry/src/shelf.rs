@@ -144,7 +144,10 @@ impl Shelf {
     pub(crate) fn renew(&mut self, id: SlotId, expires: Moment, slack: u32) -> Option<&Server> {
         let slot = self.slots.get_mut(id)?;
         slot.server.expires = expires;
-        slot.server.standing = Standing::Verified;
+        if slot.server.standing != Standing::Verified {
+            slot.server.standing = Standing::Verified;
+            self.version += 1;
+        }
         if second(expires) <= slot.told.saturating_add(slack) {
             return None;
         }

@@ -19,7 +19,8 @@ pub struct View {
     servers: Vec<Listed>,
     /// The whole list as Quake 3 packets, for each form that was asked for.
     packets: Vec<(quake3::ReplyForm, Arc<[Payload]>)>,
-    /// Pages of the Steam form, by where they begin: all who page through ask for the same ones.
+    /// Pages of the Steam form, by where they begin: all who page through ask for the same ones, at
+    /// most [`MOST_PAGES`] are kept.
     pages: HashMap<(usize, Option<OriginForm>), Payload>,
 }
 
@@ -60,9 +61,16 @@ impl View {
         let start = last.map_or(0, |last| {
             servers.partition_point(|listed| as_order(listed) <= last)
         });
-        let page = self.pages.entry((start, origin));
-        page.or_insert_with(|| steam::page(&servers[start..], origin).emit().into())
-            .clone()
+        if let Some(page) = self.pages.get(&(start, origin)) {
+            return page.clone();
+        }
+        let page: Payload = steam::page(&servers[start..], origin).emit().into();
+        // Who pages begins where the page before ended. Who begins anywhere else is answered, and
+        // not remembered beyond what paging needs.
+        if self.pages.len() < MOST_PAGES.min(servers.len() / 64 + 4) {
+            self.pages.insert((start, origin), page.clone());
+        }
+        page
     }
 
     /// The list as Quake 3 packets.
@@ -93,6 +101,9 @@ struct Kept {
     version: u64,
     used: Moment,
 }
+
+/// Pages of one view: those of a list of 100,000 in two forms.
+const MOST_PAGES: usize = 2_048;
 
 /// A list is at most this old.
 const FRESH: Duration = Duration::from_secs(1);
@@ -148,5 +159,30 @@ impl Views {
 
     pub(crate) fn len(&self) -> usize {
         self.views.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nearside_types::Origin;
+
+    #[test]
+    fn a_client_that_begins_anywhere_does_not_fill_the_memory() {
+        let listed = |number: u32| Listed {
+            addr: ServerAddr::new(std::net::Ipv4Addr::from(0x0900_0000 + number).into(), 27015)
+                .expect("the port is not 0"),
+            origin: Origin::default(),
+        };
+        let mut view = View {
+            servers: (0..10_000).map(listed).collect(),
+            packets: Vec::new(),
+            pages: HashMap::new(),
+        };
+        for start in view.servers.clone() {
+            let page = view.steam(Some(as_order(&start)), None);
+            assert!(!page.is_empty());
+        }
+        assert!(view.pages.len() <= 10_000 / 64 + 4, "{}", view.pages.len());
     }
 }

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Net, client, origin_of, public, quake3_info, steam_info};
-use nearside_registry::Settings;
+use nearside_registry::{Ban, BanTarget, Bans, Settings};
 use nearside_types::{Asn, Origin};
 use nearside_wire::list::{Listed, OriginForm, as_order};
 use nearside_wire::quake3::master::ListRequest;
@@ -145,6 +145,23 @@ fn lists_follow_origins_that_move() {
             .shelf()
             .iter()
             .all(|server| server.origin.asn == Some(Asn(7)))
+    );
+    let into_a_ban = Ban {
+        target: BanTarget::As(Asn(7)),
+        reason: "spam".to_owned(),
+    };
+    moved.store(false, std::sync::atomic::Ordering::Relaxed);
+    master.refresh_origins();
+    master.refresh_some_origins(usize::MAX);
+    master.set_bans(Bans::new([into_a_ban]));
+    assert_eq!(master.shelf().len(), 3, "nobody is in AS7 now");
+    moved.store(true, std::sync::atomic::Ordering::Relaxed);
+    master.refresh_origins();
+    assert_eq!(master.refresh_some_origins(usize::MAX), 3);
+    assert_eq!(
+        master.shelf().len(),
+        0,
+        "a prefix that moves into a ban is banned"
     );
 }
 

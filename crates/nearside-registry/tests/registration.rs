@@ -184,6 +184,18 @@ fn private_addresses_are_listed_only_where_wanted() {
         });
         net.register(home, quake3_info());
         assert_eq!(net.master.shelf().len(), usize::from(lan));
+        let known: Vec<_> = net.master.shelf().iter().cloned().collect();
+        let mut restarted = Net::new(Settings::default());
+        for server in known {
+            restarted.master.remember(restarted.now, server);
+        }
+        assert_eq!(restarted.master.shelf().len(), 0, "nor from the store");
+        net.master.set_settings(Settings::default());
+        assert_eq!(
+            net.master.shelf().len(),
+            0,
+            "nor after the settings changed"
+        );
     }
 }
 
@@ -209,7 +221,9 @@ fn what_is_remembered_from_before_is_listed_marked_and_asked() {
     assert_eq!(net.list(client(), ListRequest::new(None, 71)).len(), 1);
     net.pass(1);
     let (_, asked) = net.sent.last().cloned().expect("it is asked at once");
+    let version = net.master.shelf().version();
     net.ask(public(1), &answer(&asked, quake3_info()));
     let standing = net.master.shelf().get(addr(1)).unwrap().standing;
     assert_eq!(standing, Standing::Verified);
+    assert!(net.master.shelf().version() > version, "web lists show it");
 }
