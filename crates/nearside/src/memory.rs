@@ -10,6 +10,7 @@ use nearside_discover::planner::Memory;
 use nearside_discover::snapshot::Row;
 use serde::{Deserialize, Serialize};
 
+use crate::games::Game;
 use crate::origins::folder_of;
 
 /// Files of another version are forgotten, not converted: the next run writes a new one.
@@ -120,10 +121,7 @@ impl Cache {
         let mut kept = Vec::new();
         for entry in entries {
             let path = entry?.path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
+            if is_memory(&path) {
                 kept.push(Kept::read(path)?);
             }
         }
@@ -151,6 +149,14 @@ impl Kept {
             path,
         })
     }
+}
+
+/// Whether a file is named as ours are. Nobody wants others listed, and still less forgotten, in a
+/// folder that holds other things too.
+fn is_memory(path: &Path) -> bool {
+    let is_json = path.extension().is_some_and(|ending| ending == "json");
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    is_json && name.is_some_and(|name| Game::find(name).is_some())
 }
 
 /// A file that is damaged, or of another version, is as good as none.
@@ -219,8 +225,13 @@ mod tests {
             "from a time to come"
         );
         assert_eq!(cache.recall("et", day(20_000)), None);
+        fs::write(folder.0.join("package.json"), "{}").unwrap();
         let kept = cache.list().unwrap();
-        assert_eq!(kept.len(), 1, "nothing unfinished lies about");
+        assert_eq!(
+            kept.len(),
+            1,
+            "nothing unfinished lies about, nothing of others is listed"
+        );
         assert_eq!(kept[0].game, "css");
     }
 

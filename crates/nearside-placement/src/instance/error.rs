@@ -22,6 +22,16 @@ pub enum InstanceError {
         /// Its place in the list, from 0.
         index: usize,
     },
+    /// A name could take over the terminal it is shown on.
+    #[error(
+        "the name of {kind} {index} has control characters or marks of reading direction; write it without them"
+    )]
+    UnprintableName {
+        /// `client` or `server`.
+        kind: &'static str,
+        /// Its place in the list, from 0.
+        index: usize,
+    },
     /// Two of a kind have the same name.
     #[error("{kind} `{name}` is listed twice, at {first} and {second}")]
     SameName {
@@ -91,6 +101,13 @@ pub(super) fn check(parts: &InstanceParts) -> Result<(), InstanceError> {
     links(parts)
 }
 
+/// Names of players come from anywhere. Control characters move a terminal's cursor, and marks of the
+/// bidirectional algorithm (UAX #9) turn what stands around them.
+pub(crate) fn is_printable(name: &str) -> bool {
+    let turns = |c: char| matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    !name.chars().any(|c| c.is_control() || turns(c))
+}
+
 fn names<'a>(
     kind: &'static str,
     names: impl Iterator<Item = &'a str>,
@@ -99,6 +116,9 @@ fn names<'a>(
     for (index, name) in names.enumerate() {
         if name.is_empty() {
             return Err(InstanceError::EmptyName { kind, index });
+        }
+        if !is_printable(name) {
+            return Err(InstanceError::UnprintableName { kind, index });
         }
         if let Some(first) = seen.insert(name, index) {
             return Err(InstanceError::SameName {
@@ -192,6 +212,11 @@ mod tests {
         assert!(nowhere.contains("no servers"), "{nowhere}");
         let nameless = refusal(|parts| parts.clients[1].clear());
         assert!(nameless.contains("client 1"), "{nameless}");
+        let coloured = refusal(|parts| parts.servers[2] = Server::named("\u{1b}[31mred"));
+        assert!(
+            coloured.contains("server 2") && !coloured.contains('\u{1b}'),
+            "{coloured}"
+        );
         let twice = refusal(|parts| parts.servers[2] = Server::named("s1"));
         assert!(
             twice.contains("`s1`") && twice.contains("0 and 2"),

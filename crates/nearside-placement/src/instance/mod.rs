@@ -7,6 +7,7 @@ mod graph;
 mod json;
 
 pub use error::InstanceError;
+pub(crate) use error::is_printable;
 pub use graph::{DEFAULT_NEIGHBOURS, ServerGraph};
 pub use json::{PlacementFile, PlacementFileError};
 pub(crate) use json::{ServerForm, delay, server_server};

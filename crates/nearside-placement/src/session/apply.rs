@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::bell::{Bell, OutOfTime};
 use super::seats::Contacts;
 use super::{Event, Move, Reason, Report, Session, Settlement};
+use crate::instance::is_printable;
 use crate::solver::Budget;
 use crate::{ClientId, Delay, Latency, ServerId};
 
@@ -94,7 +95,7 @@ impl Session {
         latencies: &BTreeMap<String, Option<f64>>,
         budget: &Budget<'_>,
     ) -> Result<(), Reason> {
-        if name.is_empty() {
+        if name.is_empty() || !is_printable(name) {
             return Err(Reason::Nameless);
         }
         if self.find_client(name).is_ok() {

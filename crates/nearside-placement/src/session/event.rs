@@ -114,8 +114,8 @@ pub enum Reason {
         /// The name.
         client: String,
     },
-    /// A name is empty.
-    #[error("a client needs a name")]
+    /// A name is empty, or cannot be shown.
+    #[error("a client needs a name without control characters")]
     Nameless,
     /// There is no such server.
     #[error("there is no server `{server}`")]

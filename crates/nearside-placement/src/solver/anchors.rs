@@ -47,7 +47,7 @@ pub(crate) fn anchored_covers(
         let dearest = best + model.cost_step() + model.cost_step();
         let found = budget.map(batch.len(), |place| {
             let caps = Caps::anchored(model, batch[place]);
-            let plan = cover(model, &caps, dearest, |_| 0)?;
+            let plan = cover(model, budget, &caps, dearest, |_| 0)?;
             Some((caps, plan))
         });
         covers.extend(found.into_iter().flatten());
@@ -76,6 +76,22 @@ mod tests {
     use super::*;
     use crate::network::NetworkParams;
     use crate::solver::Status;
+
+    #[test]
+    fn the_deadline_is_asked_while_places_are_filled() {
+        let instance = &NetworkParams::default().generate(1).with_capacity(2);
+        let bound = Delay::from_millis(45.0).unwrap();
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let count = || {
+            asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            false
+        };
+        let budget = Budget::unlimited(0).with_deadline(&count);
+        Anchors.solve(Task { instance, bound }, &budget);
+        let servers = instance.servers().len();
+        let asked = asked.into_inner();
+        assert!(asked > 5 * servers, "{asked} times for {servers} covers");
+    }
 
     /// Near the tightest bounds covers around anchors fail where others do not.
     #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::BinaryHeap;
 
+use super::budget::Budget;
 use super::caps::Caps;
 use super::matching::Matching;
 use super::model::{Model, Near};
@@ -10,15 +11,19 @@ use super::plan::Plan;
 use crate::{Cost, Delay};
 
 /// Radii under the caps that serve everybody and cost less than `dearest`, if the greedy way finds
-/// them. `lot` breaks ties.
+/// them before the time is up. `lot` breaks ties.
 pub(crate) fn cover(
     model: &Model<'_>,
+    budget: &Budget<'_>,
     caps: &Caps,
     dearest: Cost,
     lot: impl Fn(usize) -> u32,
 ) -> Option<Plan> {
+    if budget.time_is_up() {
+        return None;
+    }
     let open = if model.is_capacitated() {
-        open_by_places(model, caps, dearest, lot)?
+        open_by_places(model, budget, caps, dearest, lot)?
     } else {
         let open = open_greedily(model, caps, dearest, lot)?;
         without_needless(model, caps, open)
@@ -105,6 +110,7 @@ fn without_needless(model: &Model<'_>, caps: &Caps, mut open: Vec<usize>) -> Vec
 /// The same with limited places: opens the server with the most useful places, seats whom it can.
 fn open_by_places(
     model: &Model<'_>,
+    budget: &Budget<'_>,
     caps: &Caps,
     dearest: Cost,
     lot: impl Fn(usize) -> u32,
@@ -113,7 +119,11 @@ fn open_by_places(
     let mut waiting: Vec<usize> = (0..model.clients()).collect();
     let mut is_open = vec![false; model.servers()];
     let (mut open, mut spent) = (Vec::new(), Cost::ZERO);
+    let mut free = 0usize;
     while !waiting.is_empty() {
+        if budget.time_is_up() {
+            return None;
+        }
         let gain = |server: usize| {
             let within = |client: &&usize| model.distance(**client, server) <= caps.get(server);
             let served = waiting.iter().filter(within).count();
@@ -127,10 +137,14 @@ fn open_by_places(
         }
         is_open[best] = true;
         open.push(best);
+        free = free.saturating_add(model.places(best));
         waiting.retain(|&client| {
             let allows =
                 |near: Near| is_open[near.index()] && near.distance <= caps.get(near.index());
-            matching.seat(model, client, allows).is_err()
+            // Without a free place no search can end well, and each takes as long as a good one.
+            let seated = free > 0 && matching.seat(model, client, allows).is_ok();
+            free -= usize::from(seated);
+            !seated
         });
     }
     Some(open)

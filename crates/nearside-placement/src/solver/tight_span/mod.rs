@@ -103,7 +103,7 @@ fn sample(
     dice: RoundDice,
     counts: &mut Counts,
 ) {
-    let samples = budget.map(ROUND, |job| pool.sample(model, &mut dice.of(job)));
+    let samples = budget.map(ROUND, |job| pool.sample(model, budget, &mut dice.of(job)));
     counts.samples += ROUND as u64;
     for (caps, plan) in samples.into_iter().flatten() {
         pool.offer(model, caps, plan);

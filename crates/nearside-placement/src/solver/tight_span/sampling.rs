@@ -2,6 +2,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::solver::budget::Budget;
 use crate::solver::caps::Caps;
 use crate::solver::cover::cover;
 use crate::solver::model::Model;
@@ -65,13 +66,18 @@ impl Pool {
     }
 
     /// New caps from old ones, and a cover under them that is not much dearer than the best.
-    pub(super) fn sample(&self, model: &Model<'_>, rng: &mut ChaCha8Rng) -> Option<(Caps, Plan)> {
+    pub(super) fn sample(
+        &self,
+        model: &Model<'_>,
+        budget: &Budget<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Option<(Caps, Plan)> {
         let mut caps = Caps::rough(self.rough_numbers(model, rng));
         let mut order: Vec<usize> = (0..model.servers()).collect();
         order.shuffle(rng);
         caps.grow(model, order.iter().copied());
         let last = self.elite.last().map_or(Cost::INFINITE, |(cost, _)| *cost);
-        let plan = cover(model, &caps, last + model.cost_step(), |server| {
+        let plan = cover(model, budget, &caps, last + model.cost_step(), |server| {
             order[server] as u32
         })?;
         Some((caps, plan))
