@@ -235,7 +235,7 @@ fn a_piped_table_is_plain_and_explains_itself() {
     let words = "
 Stopped by itself (auto-stop): nearly all that is left is farther than 200 ms, though a few nearer servers may be missed.
 Found 1,402 playable servers (of 4,310 that answered).
-Showing 3 of 4 servers; filters leave some out, and --top N shows more.
+Showing 3 of 4 servers: the others do not pass the filters.
 Cost 4,731 probes, 1.2 MB, 4,698 flows in 35.2 s; a full scan: 28,648 probes, 6.9 MB, 204 s.
 Your address was shown to 4,690 of 28,400 servers.
 ";
