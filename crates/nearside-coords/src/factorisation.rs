@@ -113,10 +113,43 @@ impl Factorisation {
         }
     }
 
+    /// Both legs of detours between two nodes, for a look at some relays only; `None` where nothing
+    /// was learnt of an end.
+    pub fn through(&self, a: Node, b: Node) -> Option<Through<'_>> {
+        self.learnt(a).and(self.learnt(b))?;
+        let both = self.asking(a).into_iter().zip(self.asking(b));
+        Some(Through {
+            factors: self,
+            asking: both.map(|(a, b)| a + b).collect(),
+        })
+    }
+
+    /// A node's two vectors one after the other; `None` where nothing was learnt of it.
+    pub(crate) fn vectors(&self, node: Node) -> Option<&[f32]> {
+        self.learnt(node)?;
+        Some(&self.vectors[self.start(node)..][..self.width()])
+    }
+
     /// How many samples a node has learnt from.
     pub fn samples(&self, node: Node) -> u32 {
         let learnt = self.nodes.get(node.index());
         learnt.map_or(0, |learnt| learnt.samples)
+    }
+
+    /// Takes in one RTT from which only one of the nodes learns: what a stranger says of itself must
+    /// not move those it names.
+    pub fn observe_alone(&mut self, learner: Node, other: Node, rtt: Rtt) {
+        if learner == other || other.index() >= self.nodes.len() {
+            return;
+        }
+        let (start, width) = (self.start(other), self.width());
+        let (vectors, learnt) = (
+            self.vectors[start..][..width].to_vec(),
+            self.nodes[other.index()],
+        );
+        self.observe(learner, other, rtt);
+        self.vectors[start..][..width].copy_from_slice(&vectors);
+        self.nodes[other.index()] = learnt;
     }
 
     /// One step down the gradient for `first(a) · second(b) ≈ truth`; gives the relative miss.
@@ -200,7 +233,7 @@ impl Estimator for Factorisation {
         // The two orders differ in the last bit; the sum of both is the same either way.
         let both = dot(self.first(a), self.second(b)) + dot(self.first(b), self.second(a));
         Some(Estimate {
-            rtt: Rtt::from_millis_f64(f64::from((both * UNIT_MS / 2.0).max(FLOOR_MS))),
+            rtt: Rtt::from_millis_f64(f64::from(in_ms(both))),
             error: RelativeError::new(f64::from(of_a.error.max(of_b.error))),
         })
     }
@@ -214,13 +247,36 @@ impl Estimator for Factorisation {
 
     /// Products are linear: both legs of all paths cost one pass, not two.
     fn estimate_sums(&self, a: Node, b: Node, row: &mut [f32]) {
-        if self.learnt(a).and(self.learnt(b)).is_none() {
-            return row.fill(f32::INFINITY);
+        match self.through(a, b) {
+            Some(path) => self.products(&path.asking, row),
+            None => row.fill(f32::INFINITY),
         }
-        let both = self.asking(a).into_iter().zip(self.asking(b));
-        let both: Vec<f32> = both.map(|(a, b)| a + b).collect();
-        self.products(&both, row);
     }
+}
+
+/// The estimated detours between two nodes, one relay at a time.
+#[derive(Debug, Clone)]
+pub struct Through<'a> {
+    factors: &'a Factorisation,
+    /// The sum of what both ends multiply others' vectors with.
+    asking: Vec<f32>,
+}
+
+impl Through<'_> {
+    /// Both legs by way of a relay, in milliseconds; infinite where nothing is known of it.
+    pub fn sum_ms(&self, relay: Node) -> f32 {
+        let vectors = self.factors.vectors(relay);
+        vectors.map_or(f32::INFINITY, |vectors| in_ms(self.product(vectors)))
+    }
+
+    /// The product with any vectors: less is quicker.
+    pub(crate) fn product(&self, vectors: &[f32]) -> f32 {
+        dot(&self.asking, vectors)
+    }
+}
+
+fn in_ms(both_ways: f32) -> f32 {
+    (both_ways * UNIT_MS / 2.0).max(FLOOR_MS)
 }
 
 impl Factorisation {
@@ -235,7 +291,7 @@ impl Factorisation {
         let others = self.vectors.chunks_exact(self.width()).zip(&self.nodes);
         for (cell, (vectors, learnt)) in row.iter_mut().zip(others) {
             if learnt.samples > 0 {
-                *cell = (dot(asking, vectors) * UNIT_MS / 2.0).max(FLOOR_MS);
+                *cell = in_ms(dot(asking, vectors));
             }
         }
     }
@@ -278,12 +334,32 @@ mod tests {
         learner.estimate_sums(Node(0), Node(5), &mut sums);
         learner.estimate_row(Node(0), &mut first);
         learner.estimate_row(Node(5), &mut second);
+        let path = learner.through(Node(0), Node(5)).unwrap();
         // The ends themselves are no relays, and their products with themselves mean nothing.
         for node in [1, 2, 3, 4, 6] {
             let apart = sums[node] - (first[node] + second[node]);
             assert!(apart.abs() < 0.01, "{node}: {apart}");
+            let one = path.sum_ms(Node::at(node));
+            assert_eq!(one, sums[node]);
         }
         assert_eq!(sums[7], f32::INFINITY);
+    }
+
+    #[test]
+    fn a_stranger_learns_without_teaching() {
+        let mut learner = Factorisation::new(FactorisationConfig::default(), 4);
+        for _ in 0..200 {
+            learner.observe(Node(0), Node(1), Rtt::from_micros(90_000));
+        }
+        let before = learner.estimate(Node(0), Node(1));
+        for _ in 0..200 {
+            learner.observe_alone(Node(2), Node(0), Rtt::from_micros(5_000));
+        }
+        assert_eq!(learner.estimate(Node(0), Node(1)), before);
+        let near = learner.estimate(Node(2), Node(0)).unwrap();
+        assert!(near.rtt < Rtt::from_micros(15_000), "{near:?}");
+        learner.observe_alone(Node(2), Node(9), Rtt::from_micros(5_000));
+        assert_eq!(learner.samples(Node(9)), 0);
     }
 
     #[test]

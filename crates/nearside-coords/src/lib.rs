@@ -9,9 +9,11 @@
 //! - [`CoordinateMap`] and [`Factorisation`]: many nodes, as a directory sees them.
 //! - [`Estimator`]: what both answer, so that a ranking can use either; [`MeasuredElse`] puts the
 //!   known legs on top.
+//! - [`Buckets`]: the nodes worth a look between two others, where all would be too many.
 //! - [`Seeding`]: where a node that just joined probably is, by its AS or country.
 //! - [`worlds`]: small invented Internets for tests and experiments.
 
+mod buckets;
 mod edges;
 mod estimate;
 mod factorisation;
@@ -22,9 +24,10 @@ mod seeding;
 pub mod vivaldi;
 pub mod worlds;
 
+pub use buckets::Buckets;
 pub use edges::{Edges, MeasuredElse};
 pub use estimate::{Estimate, Estimator, Leg, Node, RelativeError};
-pub use factorisation::{Factorisation, FactorisationConfig};
+pub use factorisation::{Factorisation, FactorisationConfig, Through};
 pub use map::CoordinateMap;
 pub use seeding::Seeding;
 pub use vivaldi::{

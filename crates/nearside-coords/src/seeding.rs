@@ -45,10 +45,11 @@ impl Seeding {
         }
     }
 
-    /// Learns from a node that knows where it is; call it when a node settles, not on every move.
-    pub fn learn(&mut self, origin: Origin, coordinate: &Coordinate) {
+    /// Learns from a node that knows where it is, and says whether this one does. To be called once for
+    /// each: who moves often would count as many.
+    pub fn learn(&mut self, origin: Origin, coordinate: &Coordinate) -> bool {
         if coordinate.dimensions() != self.dimensions || coordinate.error().share() > SETTLED {
-            return;
+            return false;
         }
         let dimensions = self.dimensions;
         if let Some(asn) = origin.asn {
@@ -63,6 +64,7 @@ impl Seeding {
                 .or_insert_with(|| Group::new(dimensions))
                 .learn(coordinate);
         }
+        true
     }
 
     /// Where a node of this origin may start: where its AS is, else its country.

@@ -87,6 +87,28 @@ impl SmallWorld {
         })
     }
 
+    /// Nodes anywhere, with paths up to 2.5 times as long as they need be, but for one node in ten, whose
+    /// paths are straight: a detour must lead by one of these few, as on PlanetLab, where a tenth of the
+    /// nodes is the best relay of three quarters of the pairs.
+    pub fn hubs(nodes: usize, seed: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut coordinate = |most: f64| random.random_range(0.0..most);
+        let places: Vec<[f64; 3]> = (0..nodes)
+            .map(|_| [coordinate(200.0), coordinate(200.0), coordinate(8.0)])
+            .collect();
+        Self::from_fn(nodes, |a, b| {
+            let hub = a % 10 == 9 || b % 10 == 9;
+            let (a, b) = (places[a], places[b]);
+            let straight = (a[0] - b[0]).hypot(a[1] - b[1]) + 2.0;
+            let stretch = if hub {
+                1.0
+            } else {
+                random.random_range(1.2..2.5)
+            };
+            straight * stretch + a[2] + b[2]
+        })
+    }
+
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         self.nodes

@@ -166,9 +166,35 @@ impl fmt::Display for Prefix {
     }
 }
 
+/// Why a text is not a prefix.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("`{0}` is not a prefix (write 192.0.2.0/24 or 2001:db8::/32)")]
+pub struct ParsePrefixError(String);
+
+impl FromStr for Prefix {
+    type Err = ParsePrefixError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parse = || {
+            let (ip, length) = text.split_once('/')?;
+            let (ip, length): (IpAddr, u8) = (ip.parse().ok()?, length.parse().ok()?);
+            let longest = if ip.is_ipv4() { 32 } else { 128 };
+            (length <= longest).then(|| Self::new(ip, length))
+        };
+        parse().ok_or_else(|| ParsePrefixError(text.to_owned()))
+    }
+}
+
 impl Serialize for Prefix {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Prefix {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -11,7 +11,7 @@ mod origin;
 mod quantile;
 mod rtt;
 
-pub use addr::{AddrClass, ParseAddrError, Prefix, PrefixLengths, ServerAddr};
+pub use addr::{AddrClass, ParseAddrError, ParsePrefixError, Prefix, PrefixLengths, ServerAddr};
 pub use latency_matrix::LatencyMatrix;
 pub use listed::Listed;
 pub use moment::Moment;

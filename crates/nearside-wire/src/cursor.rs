@@ -46,11 +46,19 @@ impl<'a> Cursor<'a> {
         &mut self,
         field: &'static str,
     ) -> Result<[u8; N], DecodeError> {
+        self.chunk(field).copied()
+    }
+
+    /// The same without a copy.
+    pub(crate) fn chunk<const N: usize>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<&'a [u8; N], DecodeError> {
         let offset = self.offset;
         let found = self.rest().first_chunk::<N>();
-        let array = *found.ok_or(DecodeError::Truncated { field, offset })?;
+        let chunk = found.ok_or(DecodeError::Truncated { field, offset })?;
         self.offset += N;
-        Ok(array)
+        Ok(chunk)
     }
 
     pub(crate) fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
@@ -71,6 +79,18 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn u64_le(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         self.array(field).map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn u16_be(&mut self, field: &'static str) -> Result<u16, DecodeError> {
+        self.array(field).map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn u32_be(&mut self, field: &'static str) -> Result<u32, DecodeError> {
+        self.array(field).map(u32::from_be_bytes)
+    }
+
+    pub(crate) fn u64_be(&mut self, field: &'static str) -> Result<u64, DecodeError> {
+        self.array(field).map(u64::from_be_bytes)
     }
 
     /// A text up to its NUL, which must be there.

@@ -2,6 +2,7 @@
 //! `tests/never_panics.rs`. Each takes any bytes and checks something of what comes out.
 
 use crate::compact::CompactList;
+use crate::detour;
 use crate::list::OriginForm;
 use crate::quake3::{self, master};
 use crate::{CONNECTIONLESS, GameText, a2s, steam};
@@ -179,5 +180,12 @@ fn is_layout(c: char) -> bool {
 pub fn compact_list(bytes: &[u8]) {
     if let Ok(list) = CompactList::parse(bytes) {
         assert_eq!(CompactList::parse(&list.emit()), Ok(list));
+    }
+}
+
+/// A detour frame that parses is the same after being sent again.
+pub fn detour_frame(bytes: &[u8]) {
+    if let Ok(frame) = detour::Frame::parse(bytes) {
+        assert_eq!(detour::Frame::parse(&frame.emit()), Ok(frame));
     }
 }

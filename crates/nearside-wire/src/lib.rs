@@ -1,5 +1,6 @@
 //! Codecs for what game servers and master servers say: A2S queries with their split packets, the
-//! Quake 3 family, the Steam master list, and the origin extensions of both lists.
+//! Quake 3 family, the Steam master list, the origin extensions of both lists, and the frames of the
+//! detour.
 //!
 //! Pure functions from bytes to meaning and back. It opens no socket, reads no clock and never
 //! panics on bytes from the network; whoever owns the socket drives it. The formats are written up
@@ -41,6 +42,7 @@ pub mod a2s;
 pub mod claim;
 pub mod compact;
 mod cursor;
+pub mod detour;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -161,6 +161,16 @@ proptest! {
     }
 
     #[test]
+    fn detour_frames_of_any_bytes_are_read_or_refused(
+        bytes in behind(&[
+            b"\x91\x01\0\0", b"\x92\x01\0\0", b"\x93\x01\0\0", b"\x94\0\0\0", b"\x95\x01\0\0",
+            b"\x96\x01\0\0", b"\x97\x01\0\0", b"\x98\0\0\0", b"\x99\x01\0\0", b"\x9A\x01\0\0",
+        ])
+    ) {
+        fuzzing::detour_frame(&bytes);
+    }
+
+    #[test]
     fn compact_lists_of_any_bytes_are_read_or_refused(
         bytes in behind(&[b"NSL\x01", b"NSL\x01\0\x01\x01x\0\0\0\x01", b"NSL\x01\0\x01\x01x\0\0\0\x01\0\x7F\0\0\x01\0\x01"])
     ) {

@@ -275,12 +275,18 @@ fn filter() -> impl Strategy<Value = steam::Filter> {
         (how.clone(), vec(inner, 0..4))
             .prop_map(|(how, conditions)| steam::Condition::Group { how, conditions })
     });
-    vec(nested, 0..5).prop_map(|conditions| {
+    let filters = vec(nested, 0..5).prop_map(|conditions| {
         let add = |filter: steam::Filter, condition| match condition {
             steam::Condition::Is { key, value } => filter.with(key, value),
             steam::Condition::Group { how, conditions } => filter.with_group(how, conditions),
         };
         conditions.into_iter().fold(steam::Filter::new(), add)
+    });
+    filters.prop_filter("no longer than is read", |filter| {
+        let text = filter.emit();
+        let backslashes = text.as_bytes().iter().filter(|byte| **byte == b'\\');
+        text.as_bytes().len() <= steam::Filter::LONGEST
+            && backslashes.count() <= 2 * steam::Filter::MOST_CONDITIONS
     })
 }
 

@@ -16,7 +16,8 @@ pub struct VivaldiConfig {
     pub least_error: f64,
     /// No height sinks below this: the first mile takes some time. Default 0.1 ms.
     pub least_height: Rtt,
-    /// No measurement moves a node further: bounds what one liar can do at once. Default 100 ms.
+    /// No measurement moves a node further, in plane and height together and gravity included: bounds
+    /// what one liar can do at once. Default 100 ms.
     pub longest_step: Rtt,
     /// Round trips above this are not believed. Default 5 s.
     pub longest_rtt: Rtt,

@@ -21,7 +21,8 @@ pub struct Coordinate {
     pub(super) error: RelativeError,
 }
 
-/// A coordinate as it travels, before anybody believed it.
+/// A coordinate as it travels, before anybody believed it, and the only way to its bare numbers: what
+/// others need of a place is an [`Estimate`] or how far it [moved](Coordinate::moved_since), as times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoordinateParts {
@@ -79,17 +80,17 @@ impl Coordinate {
     }
 
     /// Milliseconds along each axis.
-    pub fn position_ms(&self) -> &[f64] {
+    pub(crate) fn position_ms(&self) -> &[f64] {
         &self.position
     }
 
     /// The way to the core, in milliseconds.
-    pub fn height_ms(&self) -> f64 {
+    pub(crate) fn height_ms(&self) -> f64 {
         self.height
     }
 
     /// What the node's estimates miss on average, halved, in milliseconds.
-    pub fn adjustment_ms(&self) -> f64 {
+    pub(crate) fn adjustment_ms(&self) -> f64 {
         self.adjustment
     }
 

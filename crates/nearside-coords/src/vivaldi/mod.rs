@@ -128,8 +128,8 @@ impl Vivaldi {
         self.check(peer, rtt)?;
         let filtered = self.filter(neighbour, rtt)?;
         self.remember_miss(peer, filtered);
-        self.pull(peer, filtered);
-        self.fall();
+        let moved = self.pull(peer, filtered);
+        self.fall(moved);
         self.recover();
         Ok(())
     }
@@ -177,8 +177,9 @@ impl Vivaldi {
         self.coordinate.adjustment = mean;
     }
 
-    /// Figure 3 of the Vivaldi paper: the adaptive time step, with the height of its section 5.4.
-    fn pull(&mut self, peer: &Coordinate, rtt: f64) {
+    /// Figure 3 of the Vivaldi paper: the adaptive time step, with the height of its section 5.4. Gives
+    /// how far it moved.
+    fn pull(&mut self, peer: &Coordinate, rtt: f64) -> f64 {
         let config = &self.config;
         let distance = self.coordinate.unadjusted_distance(peer);
         // A neighbour that claims to be perfect must not take all the weight.
@@ -191,36 +192,58 @@ impl Vivaldi {
 
         let step = config.step_gain * weight * (rtt - distance);
         let longest = config.longest_step.as_millis_f64();
-        self.step(peer, step.clamp(-longest, longest), distance);
+        self.step(peer, step.clamp(-longest, longest), distance)
     }
 
     /// Moves away from the neighbour by `step` ms (towards it if negative): the unit vector of a space
     /// with heights shares the step between plane and height by their part of the distance.
-    fn step(&mut self, peer: &Coordinate, step: f64, distance: f64) {
+    /// Gives how far that was in plane and height together.
+    fn step(&mut self, peer: &Coordinate, step: f64, distance: f64) -> f64 {
         let plane = vector::distance(&self.coordinate.position, &peer.position);
         let heights = self.coordinate.height + peer.height;
         if plane > TOGETHER {
             let share = step / distance.max(plane);
             vector::move_away(&mut self.coordinate.position, &peer.position, share);
-        } else {
-            let random = &mut self.random;
-            let direction = vector::random_direction(self.config.dimensions, random);
-            vector::add(&mut self.coordinate.position, &direction, step.abs());
+            self.rise(step * heights / distance.max(TOGETHER));
+            return step.abs();
         }
-        let risen = self.coordinate.height + step * heights / distance.max(TOGETHER);
+        // All of the distance is height, and the plane moves as far in some direction; both together
+        // no further than one may.
+        let rise = step * heights / distance.max(TOGETHER);
+        let wanted = step.abs() + rise.abs();
+        let longest = self.config.longest_step.as_millis_f64();
+        let share = if wanted > longest {
+            longest / wanted
+        } else {
+            1.0
+        };
+        let random = &mut self.random;
+        let direction = vector::random_direction(self.config.dimensions, random);
+        vector::add(
+            &mut self.coordinate.position,
+            &direction,
+            step.abs() * share,
+        );
+        self.rise(rise * share);
+        wanted * share
+    }
+
+    fn rise(&mut self, by: f64) {
         let lowest = self.config.least_height.as_millis_f64();
-        self.coordinate.height = risen.max(lowest);
+        self.coordinate.height = (self.coordinate.height + by).max(lowest);
     }
 
     /// Gravity of Ledlie et al., section 5: (‖x‖/ρ)² ms towards the origin, with ρ in the
-    /// coordinates' own unit, so that the whole system cannot drift away.
-    fn fall(&mut self) {
+    /// coordinates' own unit, so that the whole system cannot drift away; no further than the longest
+    /// step leaves.
+    fn fall(&mut self, moved: f64) {
         let norm = vector::norm(&self.coordinate.position);
         let gravity = self.config.gravity_radius.as_millis_f64();
         if gravity == 0.0 || norm < TOGETHER {
             return;
         }
-        let fall = (norm / gravity).powi(2).min(norm);
+        let left = (self.config.longest_step.as_millis_f64() - moved).max(0.0);
+        let fall = (norm / gravity).powi(2).min(norm).min(left);
         vector::scale(&mut self.coordinate.position, 1.0 - fall / norm);
     }
 

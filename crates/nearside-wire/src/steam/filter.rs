@@ -66,6 +66,15 @@ const ORIGIN: &str = "origin";
 const CHALLENGE: &str = "challenge";
 
 impl Filter {
+    /// Bytes of the longest filter that is read, the first backslash aside: what a datagram carries
+    /// without being cut in pieces.
+    pub const LONGEST: usize = 1_400;
+
+    /// The most conditions that are read, cookie and origins included, and groups counted as one more
+    /// each. A master tests every one of them on every server; people write two or three, and some
+    /// dozens for lists of favourites.
+    pub const MOST_CONDITIONS: usize = 64;
+
     /// No condition: every server.
     pub const fn new() -> Self {
         Self {
@@ -148,13 +157,18 @@ impl Filter {
         GameText::new(out)
     }
 
-    /// Reads a filter. A backslash at the very end is forgiven.
+    /// Reads a filter of at most [`Filter::LONGEST`] bytes and [`Filter::MOST_CONDITIONS`]
+    /// conditions. A backslash at the very end is forgiven.
     pub fn parse(text: &[u8]) -> Result<Self, DecodeError> {
         let text = text.strip_prefix(b"\\").unwrap_or(text);
         let text = text
             .strip_suffix(b"\\")
             .filter(|_| is_odd(text))
             .unwrap_or(text);
+        check_length("filter", text.len(), Self::LONGEST)?;
+        // Each condition, a group's head too, is a key and a value with a backslash between.
+        let conditions = backslashes(text).div_ceil(2);
+        check_length("conditions", conditions, Self::MOST_CONDITIONS)?;
         let mut parts = text.split(|byte| *byte == b'\\');
         let mut conditions = Vec::new();
         while !text.is_empty()
@@ -166,9 +180,20 @@ impl Filter {
     }
 }
 
+const fn check_length(field: &'static str, actual: usize, max: usize) -> Result<(), DecodeError> {
+    match actual <= max {
+        true => Ok(()),
+        false => Err(DecodeError::TooLong { field, actual, max }),
+    }
+}
+
 /// Whether there is a part too many for pairs.
 fn is_odd(text: &[u8]) -> bool {
-    text.iter().filter(|byte| **byte == b'\\').count() % 2 == 0
+    backslashes(text).is_multiple_of(2)
+}
+
+fn backslashes(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte == b'\\').count()
 }
 
 impl Condition {
@@ -214,14 +239,7 @@ impl Condition {
         parts: &mut impl Iterator<Item = &'a [u8]>,
         depth: usize,
     ) -> Result<Self, DecodeError> {
-        let (field, max) = ("depth of filter groups", MAX_DEPTH);
-        if depth > max {
-            return Err(DecodeError::TooLong {
-                field,
-                actual: depth,
-                max,
-            });
-        }
+        check_length("depth of filter groups", depth, MAX_DEPTH)?;
         let expected = "how many conditions follow, as in \\nor\\2\\map\\a\\map\\b";
         let bad_count = || DecodeError::bad_value("filter group size", count, expected);
         let number = std::str::from_utf8(count)
@@ -335,7 +353,7 @@ mod tests {
 
     #[test]
     fn groups_without_end_are_refused_before_the_stack_is_used_up() {
-        let deep = "\\nor\\1".repeat(10_000);
+        let deep = "\\nor\\1".repeat(MAX_DEPTH + 1);
         let error = deep.parse::<Filter>().unwrap_err();
         assert!(
             matches!(error, DecodeError::TooLong { max: MAX_DEPTH, .. }),
@@ -343,6 +361,24 @@ mod tests {
         );
         let allowed = format!("{}\\a\\b", "\\nor\\1".repeat(MAX_DEPTH));
         assert_eq!(allowed.parse::<Filter>().unwrap().to_string(), allowed);
+    }
+
+    /// Whoever asks chooses what a master has to test on every server.
+    #[test]
+    fn filters_with_many_conditions_and_long_ones_are_refused() {
+        let many = |count: usize| "\\map\\a".repeat(count).parse::<Filter>();
+        let most = Filter::MOST_CONDITIONS;
+        assert_eq!(many(most).unwrap().conditions().len(), most);
+        let error = many(most + 1).unwrap_err();
+        assert!(
+            matches!(error, DecodeError::TooLong { actual, max, .. } if actual == max + 1),
+            "{error}"
+        );
+        let group = format!("\\nor\\{most}{}", "\\map\\a".repeat(most));
+        assert!(group.parse::<Filter>().is_err(), "the group counts too");
+        let long = |length| format!("\\map\\{}", "a".repeat(length - 4)).parse::<Filter>();
+        assert!(long(Filter::LONGEST).is_ok());
+        assert!(long(Filter::LONGEST + 1).is_err());
     }
 
     #[test]
