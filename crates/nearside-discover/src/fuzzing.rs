@@ -11,8 +11,8 @@ use nearside_wire::steam::{Filter, Region};
 
 use crate::inspect::{InspectConfig, InspectOutput, Inspection};
 use crate::planner::{
-    AdaptiveConfig, AdaptivePlanner, Memory, Next, Objective, Outcome, Planner, PlannerConfig,
-    PlannerKind, RememberedGroup, RememberedServer, Sample, ServerId,
+    AdaptiveConfig, AdaptivePlanner, Levels, Memory, Next, Objective, Outcome, PlaceName, Planner,
+    PlannerConfig, PlannerKind, RememberedGroup, RememberedServer, Sample, ServerId,
 };
 use crate::prober::{Input, Limit, MAX_TRIES, Output, PortId, Prober, ProberConfig, Protocol};
 use crate::sources::{Quake3Query, Quake3Source, Source, SourceOutput, SteamQuery, SteamSource};
@@ -169,6 +169,7 @@ pub fn adaptive_planner(bytes: &[u8]) {
     };
     let config = AdaptiveConfig {
         best: usize::from(choice >> 2 & 7),
+        farthest: (count & 1 == 1).then_some(Rtt::from_micros(30_000)),
         ..AdaptiveConfig::new().aiming_at(objective)
     };
     let mut planner = AdaptivePlanner::new(config, u64::from(*choice));
@@ -239,7 +240,7 @@ fn recalled(servers: &[Listed], event: &[u8]) -> Memory {
     Memory {
         best: best.map(|addr| RememberedServer { addr, rtt }).collect(),
         groups: vec![RememberedGroup {
-            country: "DE".parse().ok(),
+            place: PlaceName::Region(stranger.prefix(Levels::INTERNET.region)),
             asn: Some(Asn(u32::from(who & 3))),
             answers: vec![(rtt, odd.unwrap_or(f32::from(weight) / 16.0))],
         }],

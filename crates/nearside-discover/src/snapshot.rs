@@ -120,3 +120,21 @@ pub struct Progress {
     /// Time since the start.
     pub seconds: f64,
 }
+
+impl Progress {
+    /// That of a run of which nothing is known yet.
+    pub const fn beginning() -> Self {
+        Self {
+            activity: Activity::Listing,
+            listed: 0,
+            probed: 0,
+            pending: 0,
+            answered: 0,
+            playable: 0,
+            probes_sent: 0,
+            expected_missed: None,
+            expected_better: None,
+            seconds: 0.0,
+        }
+    }
+}

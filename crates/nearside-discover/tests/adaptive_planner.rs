@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use nearside_discover::planner::{
     AdaptiveConfig, AdaptivePlanner, Enough, GroupView, Listed, Memory, Next, Objective, Outcome,
-    PlanReport, Planner, RememberedGroup, RememberedServer, Sample, ServerId, StopReason,
+    PlaceName, PlanReport, Planner, RememberedGroup, RememberedServer, Sample, ServerId,
+    StopReason,
 };
 use nearside_types::{Asn, Origin, Rtt};
 use proptest::prelude::*;
@@ -254,6 +255,149 @@ fn nothing_answers_and_it_ends_all_the_same() {
     assert_eq!(run.found(&world, 1000), 0);
 }
 
+/// The same with time: 7 ms between probes, answers after their RTT, a first try overdue after a
+/// second and given up after three. Seconds, and how the run ended.
+fn drive_in_time(config: AdaptiveConfig, world: &[Truth]) -> (f64, Run) {
+    let mut planner = AdaptivePlanner::new(config, 5);
+    let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    planner.list_complete();
+    let mut probed = Vec::new();
+    let mut due: BTreeSet<(u32, ServerId, bool)> = BTreeSet::new();
+    let mut now_ms = 0;
+    loop {
+        while let Some(&(at, server, is_overdue)) = due.first().filter(|(at, ..)| *at <= now_ms) {
+            due.pop_first();
+            match is_overdue {
+                true => {
+                    planner.overdue(server);
+                    due.insert((at + 2_000, server, false));
+                }
+                false => planner.observe(sample(world, server)),
+            }
+        }
+        match (planner.next(), due.first()) {
+            (Next::Probe { server, .. }, _) => {
+                probed.push(server);
+                let rtt_ms = world[server.index()].rtt_ms;
+                let at = now_ms + rtt_ms.unwrap_or(1_000);
+                due.insert((at, server, rtt_ms.is_none()));
+                now_ms += 7;
+            }
+            (_, Some(&(at, ..))) => now_ms = at,
+            (Next::Done(reason), None) => {
+                let report = planner.report();
+                let run = Run {
+                    probed,
+                    reason,
+                    report,
+                };
+                return (f64::from(now_ms) / 1_000.0, run);
+            }
+            (Next::Wait, None) => panic!("waits although everything asked for was observed"),
+        }
+    }
+}
+
+#[test]
+fn a_silent_network_costs_probes_but_not_a_second_each() {
+    let mut dead = network(13, 20, 7, "AU", 20);
+    for truth in &mut dead {
+        truth.rtt_ms = None;
+    }
+    let world = [seen_from_australia(), dead].concat();
+    let (seconds, run) = drive_in_time(AdaptiveConfig::new(), &world);
+    assert!(run.found(&world, 200) >= 119);
+    assert!(
+        seconds < 30.0,
+        "{seconds} s for {} probes",
+        run.probed.len()
+    );
+    assert!(
+        run.report.expected_missed.unwrap() < 20.0,
+        "{:?}",
+        run.report
+    );
+}
+
+#[test]
+fn where_few_answer_that_many_are_expected() {
+    let mut world = network(11, 40, 1, "AU", 20);
+    for (index, truth) in world.iter_mut().enumerate() {
+        if index % 24 != 0 {
+            truth.rtt_ms = None;
+        }
+    }
+    let (_, run) = drive_in_time(AdaptiveConfig::new(), &world);
+    let all = world.iter().filter(|truth| truth.rtt_ms.is_some()).count();
+    let missing = (all - run.found(&world, 200)) as f64;
+    let said = run.report.expected_missed.unwrap();
+    assert!(
+        missing <= 15.0 && said < 2.0 * missing + 10.0,
+        "{missing} of {all}, {said} said"
+    );
+}
+
+#[test]
+fn who_wants_the_best_of_far_servers_gets_the_best() {
+    let world = [
+        network(21, 4, 3, "DE", 310),
+        network(23, 4, 5, "GB", 300),
+        network(24, 4, 6, "FR", 330),
+    ]
+    .concat();
+    let config = AdaptiveConfig::new().aiming_at(Objective::Best);
+    let run = run_with(config, &world, 20);
+    let nearest = world
+        .iter()
+        .filter(|truth| truth.rtt_ms == Some(300))
+        .count();
+    assert!(
+        run.found(&world, 301) >= 10.min(nearest),
+        "{:?}",
+        run.report
+    );
+    assert!(
+        run.probed.len() < world.len() * 3 / 4,
+        "{}",
+        run.probed.len()
+    );
+}
+
+#[test]
+fn who_wants_a_rare_server_gets_it_though_it_is_far() {
+    let mut world = seen_from_australia();
+    for truth in &mut world {
+        truth.matches = false;
+    }
+    world.last_mut().unwrap().matches = true;
+    let config = AdaptiveConfig {
+        best: 1,
+        ..AdaptiveConfig::new().aiming_at(Objective::Best)
+    };
+    let run = run_with(config, &world, 20);
+    let share = run.probed.len() as f64 / world.len() as f64;
+    let last = ServerId::from_index(world.len() - 1);
+    assert!(run.probed.contains(&last) || share > 0.7, "{share}");
+}
+
+#[test]
+fn who_names_a_limit_is_not_shown_the_world_for_want_of_near_servers() {
+    let world = seen_from_australia();
+    for limit_ms in [15, 21] {
+        let limit = Rtt::from_micros(limit_ms * 1000);
+        let config = AdaptiveConfig {
+            rtt_stop: limit,
+            farthest: Some(limit),
+            ..AdaptiveConfig::new().aiming_at(Objective::Best)
+        };
+        let run = run_with(config, &world, 3);
+        let there = world.iter().filter(|truth| truth.rtt_ms < Some(limit_ms));
+        assert_eq!(run.found(&world, limit_ms), there.count());
+        assert!(run.probed.len() < 160, "{} probes", run.probed.len());
+    }
+}
+
 #[test]
 fn without_an_end_of_its_own_everything_is_probed_near_first() {
     let world = seen_from_australia();
@@ -330,6 +474,102 @@ fn a_memory_brings_the_best_first_and_spares_probes() {
     );
 }
 
+/// The same world to whom no table tells countries or ASes.
+fn without_origins(mut world: Vec<Truth>) -> Vec<Truth> {
+    for truth in &mut world {
+        truth.listed.origin = Origin::default();
+    }
+    world
+}
+
+#[test]
+fn without_origins_a_memory_tells_regions_apart() {
+    let world = without_origins(seen_from_australia());
+    let memory = memory_of(&world);
+    let places: HashSet<String> = memory.groups.iter().map(|g| g.place.to_string()).collect();
+    assert!(places.contains("11.0.0.0/8"), "{places:?}");
+    let warm = remembering(&memory, &world);
+    let cold = run_with(AdaptiveConfig::new(), &world, 20);
+    assert!(warm.found(&world, 200) >= 118);
+    assert!(
+        warm.probed.len() < cold.probed.len(),
+        "{} after {}",
+        warm.probed.len(),
+        cold.probed.len()
+    );
+}
+
+/// The favourites were probed before the list was whole; they are heard when the memory of another
+/// place is put aside.
+#[test]
+fn favourites_outlive_the_memory_of_another_place() {
+    let home = seen_from_australia();
+    let mut abroad = home.clone();
+    for truth in &mut abroad {
+        truth.rtt_ms = truth.rtt_ms.map(|rtt| 340 - rtt);
+    }
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 6);
+    planner.remember(&memory_of(&home));
+    let listed: Vec<Listed> = abroad.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    let favourites = 30;
+    for (id, truth) in abroad.iter().enumerate().take(favourites) {
+        let rtt = Rtt::from_micros(truth.rtt_ms.unwrap() * 1000);
+        planner.observe(Sample {
+            server: ServerId::from_index(id),
+            outcome: Outcome::Answered(rtt),
+            matches: true,
+        });
+    }
+    planner.list_complete();
+    let told = planner.explain().unwrap();
+    let australia = told
+        .countries
+        .iter()
+        .find(|view| view.place.to_string() == "AU");
+    let typical = australia.unwrap().all.typical_rtt.unwrap();
+    assert!(typical > Rtt::from_micros(300_000), "{typical:?}");
+}
+
+/// Poland has not been asked, but stands beside Germany; a German AS nobody has asked is German.
+#[test]
+fn of_who_was_not_asked_it_tells_what_it_believes() {
+    let world = [
+        network(11, 2, 1, "DE", 20),
+        network(12, 1, 2, "DE", 20),
+        network(13, 1, 3, "PL", 40),
+        network(14, 1, 4, "NZ", 300),
+    ]
+    .concat();
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 5);
+    let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    planner.list_complete();
+    for id in (0..60).map(ServerId) {
+        planner.observe(sample(&world, id));
+    }
+    let told = planner.explain().unwrap();
+    let of = |place: &str| {
+        let mut countries = told.countries.iter();
+        countries
+            .find(|view| view.place.to_string() == place)
+            .unwrap()
+    };
+    let within = |view: GroupView, low_ms: u32, high_ms: u32| {
+        let believed = view.believed_rtt.unwrap();
+        assert_eq!(view.typical_rtt, None);
+        let (low, high) = (
+            Rtt::from_micros(low_ms * 1000),
+            Rtt::from_micros(high_ms * 1000),
+        );
+        assert!(low < believed && believed < high, "{view:?}");
+    };
+    within(of("PL").all, 10, 100);
+    within(of("NZ").all, 100, 300);
+    let unasked = of("DE").ases.iter().find(|view| view.asn == Some(Asn(2)));
+    within(unasked.unwrap().all, 15, 35);
+}
+
 #[test]
 fn the_memory_of_another_place_is_dropped() {
     let home = seen_from_australia();
@@ -355,7 +595,7 @@ fn a_memory_of_nonsense_does_no_harm() {
         .into_iter()
         .flat_map(|rtt| weights.map(|weight| (rtt, weight)));
     let group = |asn| RememberedGroup {
-        country: "AU".parse().ok(),
+        place: PlaceName::Country("AU".parse().unwrap()),
         asn,
         answers: answers.clone().collect(),
     };
@@ -396,6 +636,37 @@ fn the_explanation_adds_up_to_what_was_done() {
     let first = &explained.countries[0];
     assert!(first.all.typical_rtt.unwrap() < Rtt::from_micros(80_000));
     assert_eq!(first.ases.len(), 1);
+}
+
+#[test]
+fn before_any_answer_a_country_s_expectation_is_that_of_its_ases() {
+    let world = [
+        network(11, 1, 1, "AU", 20),
+        network(12, 1, 2, "AU", 30),
+        network(21, 1, 3, "DE", 310),
+    ]
+    .concat();
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 5);
+    let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    planner.list_complete();
+    assert!(matches!(planner.next(), Next::Probe { .. }));
+    let told = planner.explain().unwrap();
+    let australia = told
+        .countries
+        .iter()
+        .find(|view| view.ases.len() == 2)
+        .unwrap();
+    let of_ases: f64 = australia
+        .ases
+        .iter()
+        .map(|view| view.all.expected_left)
+        .sum();
+    assert!(of_ases > 1.0, "{australia:?}");
+    assert!(
+        (of_ases - australia.all.expected_left).abs() < 1.0,
+        "{australia:?}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod pattern;
 
-use nearside_types::{Asn, Country, Rtt};
+use nearside_types::{Asn, Country, Origin, Rtt};
 use serde::{Deserialize, Serialize};
 
 pub use pattern::{ParsePatternError, Pattern};
@@ -38,13 +38,26 @@ pub struct Filters {
 impl Filters {
     /// Whether `row` is wanted.
     pub fn matches(&self, row: &Row) -> bool {
+        self.matches_at_any_distance(row) && self.max_rtt.is_none_or(|most| is_within(row, most))
+    }
+
+    /// Whether `row` is wanted but for its distance. That is what a planner is told: it has its own
+    /// idea of who is near, and who counts near servers among the wanted takes the others to be
+    /// rarer than they are.
+    pub fn matches_at_any_distance(&self, row: &Row) -> bool {
         self.matches_players(row)
             && (!self.no_password || row.password == Some(false))
             && is_found(self.map.as_ref(), row.map.as_deref())
             && is_found(self.name.as_ref(), row.name.as_deref())
-            && is_one_of(&self.countries, row.country)
-            && is_one_of(&self.asns, row.asn.map(Asn))
-            && self.max_rtt.is_none_or(|most| is_within(row, most))
+            && self.want_origin(Origin {
+                asn: row.asn.map(Asn),
+                country: row.country,
+            })
+    }
+
+    /// Whether servers of this origin are wanted, whatever else they are: nobody need probe others.
+    pub fn want_origin(&self, origin: Origin) -> bool {
+        is_one_of(&self.countries, origin.country) && is_one_of(&self.asns, origin.asn)
     }
 
     /// Whether every server is wanted.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use adaptive::{
     AdaptiveConfig, AdaptivePlanner, AsView, CountryView, Enough, Explanation, GroupView, Levels,
-    Memory, Model, Objective, PerLevel, PlacesModel, RememberedGroup, RememberedServer,
+    Memory, Model, Objective, PerLevel, PlaceName, PlacesModel, RememberedGroup, RememberedServer,
     UnknownObjective, Verdict,
 };
 pub use autostop::{AutoStop, StopRule};
@@ -53,8 +53,8 @@ pub struct Sample {
     pub server: ServerId,
     /// What it did.
     pub outcome: Outcome,
-    /// Whether it passes the user's filters: not full, the right map, and so on. Meaningful only
-    /// for a server that answered.
+    /// Whether it passes the user's filters: not full, the right map, and so on. Distance is no
+    /// part of it, since the planner judges that itself. Meaningful only for a server that answered.
     pub matches: bool,
 }
 

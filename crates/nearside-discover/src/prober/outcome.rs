@@ -41,7 +41,8 @@ impl Prober {
     }
 
     fn is_wanted(&self, server: ServerId) -> bool {
-        self.config.wanted.matches(&self.row(server))
+        let wanted = &self.config.wanted;
+        wanted.matches_at_any_distance(&self.row(server))
     }
 
     pub(super) fn count_answer(&mut self, rtt: Rtt) {

@@ -1,6 +1,6 @@
 //! What the prober shows: rows, progress, summary, snapshot.
 
-use nearside_types::{Listed, Moment, Rtt};
+use nearside_types::{Listed, Moment, Rtt, ServerAddr};
 
 use super::record::State;
 use super::{Oddities, Pace, Prober};
@@ -52,6 +52,11 @@ impl Prober {
     /// The server's list entry.
     pub fn listed(&self, server: ServerId) -> Listed {
         self.records[server.index()].listed
+    }
+
+    /// Whether a server is on the list, as far as that is known.
+    pub fn is_listed(&self, addr: ServerAddr) -> bool {
+        self.by_addr.contains_key(&addr)
     }
 
     /// When a server was chosen to be probed; `None` if it was not.

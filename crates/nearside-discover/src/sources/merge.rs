@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use nearside_types::{AddrClass, Origin, ServerAddr};
 
 use super::OriginLookup;
+use crate::filter::Filters;
 use crate::planner::Listed;
 
 /// What may be probed.
@@ -50,31 +51,45 @@ pub struct MergeCounts {
     pub bogons: usize,
     /// Servers beyond the cap of their address.
     pub crowded: usize,
+    /// Servers of another country or AS than wanted, or of an unknown one.
+    pub unwanted: usize,
 }
 
 /// The merged list as it grows.
 #[derive(Debug)]
 pub struct MergedList {
     policy: ListPolicy,
+    wanted: Filters,
     seen: HashSet<ServerAddr>,
     per_address: HashMap<IpAddr, usize>,
     counts: MergeCounts,
 }
 
 impl MergedList {
-    /// An empty list.
-    pub fn new(policy: ListPolicy) -> Self {
+    /// An empty list, for servers whose origin passes the filters.
+    pub fn new(policy: ListPolicy, wanted: Filters) -> Self {
         Self {
             policy,
+            wanted,
             seen: HashSet::new(),
             per_address: HashMap::new(),
             counts: MergeCounts::default(),
         }
     }
 
-    /// The servers of `batch` that are new and may be probed. Of their origins the user's own word
-    /// comes first, then the master's, then what else `origins` knows.
+    /// The servers of `batch` that are new, may be probed and are of a wanted origin. Of their origins the
+    /// user's own word comes first, then the master's, then what else `origins` knows.
     pub fn admit(&mut self, batch: &[Listed], origins: &dyn OriginLookup) -> Vec<Listed> {
+        let mut admitted = self.admit_any(batch, origins);
+        let new = admitted.len();
+        admitted.retain(|listed| self.wanted.want_origin(listed.origin));
+        self.counts.unwanted += new - admitted.len();
+        self.counts.kept -= new - admitted.len();
+        admitted
+    }
+
+    /// The same for servers the user named: wherever they are.
+    pub fn admit_any(&mut self, batch: &[Listed], origins: &dyn OriginLookup) -> Vec<Listed> {
         batch
             .iter()
             .filter(|listed| self.admit_one(listed.addr))
@@ -146,7 +161,7 @@ mod tests {
             reach: Reach::Internet,
             per_address: 2,
         };
-        let mut list = MergedList::new(policy);
+        let mut list = MergedList::new(policy, Filters::default());
         let batch = [
             "8.8.8.8:1",
             "8.8.8.8:1",
@@ -167,7 +182,8 @@ mod tests {
                 kept: 3,
                 duplicates: 1,
                 bogons: 4,
-                crowded: 1
+                crowded: 1,
+                unwanted: 0,
             }
         );
         let again = list.admit(&batch[..1], &OriginTable::default());
@@ -178,10 +194,11 @@ mod tests {
     fn on_a_lan_local_addresses_are_welcome_and_in_the_lab_only_loopback_is() {
         let batch = ["8.8.8.8:1", "127.0.0.1:1", "192.168.1.1:1", "224.0.0.1:1"].map(listed);
         let admitted = |reach| {
-            let mut list = MergedList::new(ListPolicy {
+            let policy = ListPolicy {
                 reach,
                 per_address: 2,
-            });
+            };
+            let mut list = MergedList::new(policy, Filters::default());
             list.admit(&batch, &OriginTable::default()).len()
         };
         assert_eq!(admitted(Reach::InternetAndLocal), 3);
@@ -191,7 +208,7 @@ mod tests {
     #[test]
     fn the_master_is_believed_first_and_the_table_fills_gaps() {
         let table = OriginTable::parse("t", "8.8.0.0/16,15169,US\n").unwrap();
-        let mut list = MergedList::new(ListPolicy::default());
+        let mut list = MergedList::new(ListPolicy::default(), Filters::default());
         let mut from_master = listed("8.8.8.8:1");
         from_master.origin.asn = Some(Asn(7));
         let kept = list.admit(&[from_master, listed("8.8.4.4:1")], &table);
@@ -223,7 +240,36 @@ mod tests {
         }
         let mut from_master = listed("8.8.8.8:1");
         from_master.origin = origin(3, "SE");
-        let kept = MergedList::new(ListPolicy::default()).admit(&[from_master], &Own);
+        let mut list = MergedList::new(ListPolicy::default(), Filters::default());
+        let kept = list.admit(&[from_master], &Own);
         assert_eq!(kept[0].origin, origin(2, "SE"));
+    }
+
+    #[test]
+    fn who_wants_one_country_does_not_probe_the_others() {
+        let table = OriginTable::parse("t", "8.0.0.0/16,1,US\n8.1.0.0/16,2,DE\n").unwrap();
+        let batch = ["8.0.0.1:1", "8.1.0.1:1", "8.2.0.1:1"].map(listed);
+        let ports = |wanted: Filters| {
+            let mut list = MergedList::new(ListPolicy::default(), wanted);
+            let kept = list.admit(&batch, &table);
+            assert_eq!(list.counts().unwanted, batch.len() - kept.len());
+            assert_eq!(list.counts().kept, kept.len());
+            kept.iter()
+                .map(|l| l.addr.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let german = Filters {
+            countries: vec!["DE".parse().unwrap()],
+            ..Filters::default()
+        };
+        assert_eq!(ports(german.clone()), "8.1.0.1:1");
+        let of_as = Filters {
+            asns: vec![Asn(1)],
+            ..Filters::default()
+        };
+        assert_eq!(ports(of_as), "8.0.0.1:1");
+        let mut list = MergedList::new(ListPolicy::default(), german);
+        assert_eq!(list.admit_any(&batch, &table).len(), 3, "favourites");
     }
 }

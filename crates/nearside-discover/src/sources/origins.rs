@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use nearside_types::{Asn, Country, Origin, Prefix};
+use nearside_types::{Asn, Country, Origin, ParsePrefixError, Prefix};
 use thiserror::Error;
 
 /// Knows the origin of addresses, or does not.
@@ -47,8 +47,8 @@ pub enum OriginFault {
     #[error("expected `prefix,asn,country`, found {0} fields")]
     Fields(usize),
     /// Not a prefix.
-    #[error("`{0}` is not a prefix (write 192.0.2.0/24 or 2001:db8::/32)")]
-    Prefix(String),
+    #[error(transparent)]
+    Prefix(#[from] ParsePrefixError),
     /// Not an AS number.
     #[error("`{0}` is not an AS number (write 64496, or leave it empty)")]
     Asn(String),
@@ -122,19 +122,11 @@ fn parse_line(line: &str) -> Result<(Prefix, Origin), OriginFault> {
     let [prefix, asn, country] = fields[..] else {
         return Err(OriginFault::Fields(fields.len()));
     };
-    let prefix = parse_prefix(prefix).ok_or_else(|| OriginFault::Prefix(prefix.to_owned()))?;
+    let prefix: Prefix = prefix.parse()?;
     let asn = parse_optional::<Asn>(asn).ok_or_else(|| OriginFault::Asn(asn.to_owned()))?;
     let country = parse_optional::<Country>(country)
         .ok_or_else(|| OriginFault::Country(country.to_owned()))?;
     Ok((prefix, Origin { asn, country }))
-}
-
-fn parse_prefix(text: &str) -> Option<Prefix> {
-    let (ip, length) = text.split_once('/')?;
-    let ip: IpAddr = ip.parse().ok()?;
-    let length: u8 = length.parse().ok()?;
-    let longest = if ip.is_ipv4() { 32 } else { 128 };
-    (length <= longest).then(|| Prefix::new(ip, length))
 }
 
 /// `Some(None)` for an empty field, `None` for a bad one.

@@ -11,7 +11,8 @@ use super::super::ServerId;
 use super::config::Model;
 use super::evidence::{Blur, Evidence};
 use super::places::Places;
-use super::tree::{Level, NodeId, Part, Tree};
+use super::size::HeapBytes;
+use super::tree::{Level, Node, NodeId, Part, ROOT, Tree};
 
 /// A chance for each question asked of a server: is it playable, is it among the best.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -36,7 +37,13 @@ pub(super) struct Group {
     pub(super) node: NodeId,
     pub(super) part: Part,
     pub(super) left: u32,
+    /// Of those that answer.
     pub(super) chances: Chances,
+    /// The chance to be playable that it is worth a probe for, if that is more: see
+    /// [`Model::elsewhere`].
+    pub(super) hope: f32,
+    /// The share that answers at all.
+    pub(super) alive: f32,
     /// How many answers the belief above it counts for.
     pub(super) strength: f32,
     /// Whether slow start forbids to ask it now.
@@ -63,6 +70,8 @@ struct Belief {
     below: Chances,
     /// The belief itself, as of the last renewal.
     chances: Chances,
+    /// The share of its servers believed to answer.
+    alive: f32,
     /// For which thresholds `below` holds.
     epoch: u32,
     busy: bool,
@@ -113,7 +122,10 @@ impl Beliefs {
             whole_of,
             wholes,
             countries: tree.countries().map(|label| label.node).collect(),
-            places: Places::new(tree.countries().map(|label| label.country), &model.places),
+            places: Places::new(
+                tree.countries().map(|label| label.place.country()),
+                &model.places,
+            ),
             noise: Noise::default(),
             z_playable: 0.0,
             z_best: 0.0,
@@ -127,6 +139,11 @@ impl Beliefs {
             (self.z_playable, self.z_best) = (z_playable, z_best);
             self.epoch += 1;
         }
+    }
+
+    /// Below which z a server is one of the best.
+    pub(super) const fn z_best(&self) -> f32 {
+        self.z_best
     }
 
     /// Takes in the answer of a server.
@@ -161,7 +178,7 @@ impl Beliefs {
         }
         // A server may also be anywhere: nothing is so unexpected that a second one like it is
         // not believed.
-        let straight = expected.max(model.anywhere * SPREAD_ALIKE) * (1.0 - model.queued);
+        let straight = expected.max(STRAY * SPREAD_ALIKE) * (1.0 - model.queued);
         straight / (straight + model.queued * SPREAD_ALIKE)
     }
 
@@ -202,6 +219,23 @@ impl Beliefs {
         self.evidence.get(place as usize)
     }
 
+    /// The typical z that a node is believed to have: that of the answers from it, or else of those
+    /// from the group above it, or else what its place on the globe leads to believe.
+    pub(super) fn typical(&self, tree: &Tree, mut node: NodeId) -> Option<f32> {
+        loop {
+            if let Some(mean) = self.evidence(node).and_then(Evidence::mean) {
+                return Some(mean);
+            }
+            if let Ok(number) = self.countries.binary_search(&node) {
+                return Some(self.places.typical(number));
+            }
+            if node == ROOT {
+                return None;
+            }
+            node = tree.node(node).parent;
+        }
+    }
+
     #[cfg(test)]
     /// The belief about a node, as of the last renewal.
     pub(super) fn chances(&self, node: NodeId) -> Chances {
@@ -222,16 +256,23 @@ impl Beliefs {
         }
     }
 
-    /// Renews all beliefs from the top down and hands every group with servers left to `visit`.
-    pub(super) fn renew(&mut self, tree: &Tree, model: &Model, mut visit: impl FnMut(Group)) {
-        let anywhere = self.anywhere();
+    /// Renews all beliefs from the top down and hands every group with servers left to `visit`. Of
+    /// all servers the share `alive` answers.
+    pub(super) fn renew(
+        &mut self,
+        tree: &Tree,
+        model: &Model,
+        alive: f32,
+        mut visit: impl FnMut(Group),
+    ) {
         for number in 0..self.countries.len() {
             let country = self.countries[number];
-            let places = self.of_places(number);
-            let prior = Chances::both(|of| {
-                (1.0 - model.anywhere) * of(places) + model.anywhere * of(anywhere)
-            });
-            self.renew_country(tree, model, country, prior, &mut visit);
+            let above = Above {
+                chances: self.of_places(number),
+                alive,
+                busy: false,
+            };
+            self.renew_country(tree, model, country, above, &mut visit);
         }
     }
 
@@ -240,10 +281,11 @@ impl Beliefs {
         tree: &Tree,
         model: &Model,
         country: NodeId,
-        prior: Chances,
+        prior: Above,
         visit: &mut impl FnMut(Group),
     ) {
         let end = tree.node(country).end;
+        let mut of_as = 0.0;
         let mut id = country;
         while id < end {
             let node = tree.node(id);
@@ -251,19 +293,22 @@ impl Beliefs {
                 id = node.end;
                 continue;
             }
-            let (parent, parent_busy) = if id == country {
-                (prior, false)
-            } else {
-                let parent = &self.nodes[node.parent as usize];
-                (parent.chances, parent.busy)
+            let above = match id == country {
+                true => prior,
+                false => self.nodes[node.parent as usize].as_above(),
             };
-            let parent = self.with_whole_as(id, parent, model);
+            let parent = self.with_whole_as(id, above.chances, model);
             self.renew_below(id, node.level, model);
             let belief = &mut self.nodes[id as usize];
             belief.chances = Chances::both(|of| {
                 (of(belief.below) + node.strength * of(parent)) / (belief.weight + node.strength)
             });
-            belief.busy = parent_busy || node.is_busy();
+            belief.alive = alive_share(node, above.alive);
+            belief.busy = above.busy || node.is_busy();
+            let belief = *belief;
+            if node.level == Level::OriginAs {
+                of_as = belief.chances.playable;
+            }
             let part = match belief.evidence {
                 0 => Part::Whole,
                 _ => Part::Loose,
@@ -273,12 +318,17 @@ impl Beliefs {
                 Part::Loose => node.unprobed_loose,
             };
             if left > 0 {
-                let alive = alive_share(node.level, node.answered, node.silent);
+                let of_country = self.nodes[country as usize].chances.playable;
                 visit(Group {
                     node: id,
                     part,
                     left,
-                    chances: Chances::both(|of| alive * of(belief.chances)),
+                    chances: Chances {
+                        playable: scatter(model, node.level, belief.chances.playable, of_as),
+                        ..belief.chances
+                    },
+                    hope: model.elsewhere * hope(node.level, part, of_country),
+                    alive: belief.alive,
                     strength: node.strength,
                     busy: belief.busy,
                 });
@@ -293,17 +343,8 @@ impl Beliefs {
     fn of_places(&self, number: usize) -> Chances {
         Chances {
             playable: self.places.below(number, self.z_playable),
-            best: self.places.below(number, self.z_best),
+            best: self.places.far_below(number, self.z_best),
         }
-    }
-
-    /// The chances of a server of which not even the country is to be trusted.
-    fn anywhere(&self) -> Chances {
-        let count = self.places.countries();
-        let all: Vec<Chances> = (0..count).map(|number| self.of_places(number)).collect();
-        Chances::both(|of| {
-            all.iter().map(|&chances| of(chances)).sum::<f32>() / count.max(1) as f32
-        })
     }
 
     /// Renews the weight below the thresholds, if answers or thresholds have changed.
@@ -347,17 +388,76 @@ impl Beliefs {
     }
 }
 
+impl HeapBytes for Beliefs {
+    fn heap_bytes(&self) -> usize {
+        let wholes = self.wholes.iter().map(|whole| &whole.evidence);
+        let answers = self.evidence.iter().chain(wholes);
+        self.nodes.heap_bytes()
+            + self.evidence.heap_bytes()
+            + self.wholes.heap_bytes()
+            + answers.map(Evidence::heap_bytes).sum::<usize>()
+            + self.whole_of.heap_bytes()
+            + self.countries.heap_bytes()
+            + self.places.heap_bytes()
+            + self.noise.recent.heap_bytes()
+    }
+}
+
+/// The chance of their country for servers that may be in a city of their AS nobody has answered
+/// from.
+fn hope(level: Level, part: Part, of_country: f32) -> f32 {
+    match (level, part) {
+        (Level::OriginAs, _) | (Level::Network, Part::Whole) => of_country,
+        _ => 0.0,
+    }
+}
+
+/// The chance to be playable of a group below an AS, some of whose servers stand in other cities
+/// than their neighbours: those are as likely to be near as any of their AS.
+fn scatter(model: &Model, level: Level, playable: f32, of_as: f32) -> f32 {
+    match level {
+        Level::Network | Level::Subnet | Level::Machine => {
+            playable + model.scattered * (of_as - playable).max(0.0)
+        }
+        Level::Root | Level::Country | Level::OriginAs => playable,
+    }
+}
+
 /// Answers no farther apart than this, about 20 %, are alike.
 const ALIKE: f32 = 0.2;
+/// The share of servers that are not where their country is at all.
+const STRAY: f32 = 0.01;
 /// The share of alike ones among RTTs that could be anything.
 const SPREAD_ALIKE: f32 = 0.2;
 
-/// Servers of one machine mostly live and die together.
-fn alive_share(level: Level, answered: u32, silent: u32) -> f32 {
-    match level {
-        Level::Machine if answered == 0 => 1.0 / (1.0 + silent as f32),
-        _ => 1.0,
+/// What a group hears from the one above it.
+#[derive(Debug, Clone, Copy)]
+struct Above {
+    chances: Chances,
+    alive: f32,
+    busy: bool,
+}
+
+impl Belief {
+    const fn as_above(&self) -> Above {
+        Above {
+            chances: self.chances,
+            alive: self.alive,
+            busy: self.busy,
+        }
     }
+}
+
+/// The share of a group's servers that answer, beside that of the group above. Servers of one machine
+/// mostly live and die together; whole networks seldom, but some are gone, or behind a firewall.
+fn alive_share(node: &Node, above: f32) -> f32 {
+    let strength = match node.level {
+        Level::Machine => 1.0,
+        Level::Subnet | Level::Network => 4.0,
+        Level::OriginAs | Level::Country | Level::Root => 8.0,
+    };
+    let (answered, silent) = (node.answered as f32, node.silent as f32);
+    (answered + strength * above) / (answered + silent + strength)
 }
 
 /// The noise of single probes, learned from servers that share a machine and so should share an
@@ -472,7 +572,7 @@ mod tests {
 
     fn renewed(tree: &Tree, beliefs: &mut Beliefs) -> Vec<Group> {
         let mut groups = Vec::new();
-        beliefs.renew(tree, &MODEL, |group| groups.push(group));
+        beliefs.renew(tree, &MODEL, 1.0, |group| groups.push(group));
         groups
     }
 
@@ -566,11 +666,33 @@ mod tests {
         let node = tree.leaf(ServerId(10));
         let mut chance = |whole_as: f32| {
             let model = Model { whole_as, ..MODEL };
-            beliefs.renew(&tree, &model, |_| {});
+            beliefs.renew(&tree, &model, 1.0, |_| {});
             beliefs.chances(node).playable
         };
         let (with, without) = (chance(0.3), chance(0.0));
         assert!(with > without + 0.1, "{with} against {without}");
+    }
+
+    #[test]
+    fn neighbours_of_far_servers_are_as_near_as_their_as_in_part() {
+        let scattered = |level, playable, of_as| {
+            let model = Model {
+                scattered: 0.2,
+                ..MODEL
+            };
+            scatter(&model, level, playable, of_as)
+        };
+        assert!((scattered(Level::Subnet, 0.0, 0.1) - 0.02).abs() < 1e-6);
+        assert_eq!(
+            scattered(Level::Network, 0.5, 0.1),
+            0.5,
+            "it has shown more"
+        );
+        assert_eq!(
+            scattered(Level::OriginAs, 0.0, 0.1),
+            0.0,
+            "it speaks itself"
+        );
     }
 
     #[test]
@@ -591,10 +713,18 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_whose_servers_are_silent_is_believed_to_be_dead() {
-        assert_eq!(alive_share(Level::Machine, 0, 0), 1.0);
-        assert_eq!(alive_share(Level::Machine, 0, 3), 0.25);
-        assert_eq!(alive_share(Level::Machine, 1, 3), 1.0);
-        assert_eq!(alive_share(Level::Network, 0, 3), 1.0);
+    fn a_group_whose_servers_are_silent_is_believed_to_be_dead() {
+        let (mut tree, _) = world();
+        let mut alive = |server: u32, answered, silent| {
+            let leaf = tree.leaf(ServerId(server)) as usize;
+            let node = &mut tree.nodes[leaf];
+            (node.answered, node.silent) = (answered, silent);
+            (node.level, alive_share(node, 0.9))
+        };
+        assert_eq!(alive(0, 0, 0).1, 0.9, "what holds above");
+        let (level, dead) = alive(0, 0, 3);
+        assert_eq!(level, Level::Machine);
+        assert!(dead < 0.25, "{dead}");
+        assert!(alive(0, 20, 0).1 > 0.99);
     }
 }

@@ -20,14 +20,15 @@ impl AdaptivePlanner {
     }
 
     fn choose_from(&mut self, groups: &mut [Group]) {
-        let batch = self.config.batch.max(1);
+        let batch = self.batch();
         if !self.has_looked() {
             return self.pick(groups, Question::Best, batch, 0.0);
         }
         let few_better = self.outlook.better < f64::from(self.config.enough.better);
         if !few_better {
             let most = (3 * batch).div_ceil(4);
-            self.pick(groups, Question::Best, most, LEAST_CHANCE);
+            let floor = self.config.enough.chance;
+            self.pick(groups, Question::Best, most, floor);
         }
         let rest = batch - self.queue.len();
         if rest > 0 && self.config.objective != Objective::Best {
@@ -35,6 +36,15 @@ impl AdaptivePlanner {
             let floor = patience.max(self.config.enough.worth);
             self.pick(groups, Question::Playable, rest, floor);
         }
+    }
+
+    /// How many probes to decide on. A decision is worth most while little is known, and costs most
+    /// when much is: so one more at once for every hundred servers that were tried.
+    fn batch(&self) -> usize {
+        let tried = self.tally.answered + self.tally.silent;
+        (tried / 100)
+            .min(LARGEST_BATCH)
+            .max(self.config.batch.max(1))
     }
 
     /// Queues the `most` servers that promise most, if it is at least `floor`.
@@ -60,17 +70,10 @@ impl AdaptivePlanner {
 
     fn rank(&self, groups: &[Group], question: Question, floor: f32) -> Vec<Ranked> {
         let (model, record) = (&self.config.model, &self.record);
-        let alive = self.tally.alive() as f32;
         let possible = groups.iter().enumerate();
         let possible = possible.filter(|(_, group)| !group.busy && group.left > 0);
         possible
-            .map(|(index, group)| {
-                (
-                    alive * question.worth(group, model, record),
-                    group.left,
-                    index,
-                )
-            })
+            .map(|(index, group)| (question.worth(group, model, record), group.left, index))
             .filter(|&(worth, _, _)| worth >= floor)
             .collect()
     }
@@ -83,7 +86,8 @@ impl AdaptivePlanner {
                 debug_assert!(false, "{group:?} has servers left");
                 break;
             };
-            self.record.bet(server, group.chances.playable);
+            self.record
+                .bet(server, group.chances, self.beliefs.z_best());
             self.ask(server);
             group.left -= 1;
             asked += 1;
@@ -114,13 +118,13 @@ impl AdaptivePlanner {
     }
 }
 
+/// A tenth of a second at 140 probes a second.
+const LARGEST_BATCH: usize = 14;
+
 /// A probe that promises less than this share of the most promising one, which may be waiting for an
 /// answer, waits too. Without it a full scan fills the time with far servers while slow start holds
 /// the near ones back.
 const PATIENCE: f32 = 0.2;
-
-/// Chances below this are not worth a probe for the best, however little else there is to do.
-const LEAST_CHANCE: f32 = 1e-3;
 
 /// The more promising first, then the larger, then the earlier in the tree.
 fn before(a: &Ranked, b: &Ranked) -> std::cmp::Ordering {

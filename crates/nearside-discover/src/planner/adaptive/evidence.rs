@@ -1,6 +1,7 @@
 //! What answers say about one group of servers: a histogram that holds only the bins in use.
 
 use super::scale::{bin_of, centre_of, normal_below};
+use super::size::HeapBytes;
 
 /// Answers of a group, each with the weight it has there.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -96,6 +97,12 @@ impl Evidence {
             };
         }
         below
+    }
+}
+
+impl HeapBytes for Evidence {
+    fn heap_bytes(&self) -> usize {
+        self.bins.heap_bytes()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the planner believes, country by country and AS by AS, and why it stopped.
 
-use nearside_types::{Asn, Country, Rtt};
+use nearside_types::{Asn, Rtt};
 use serde::{Deserialize, Serialize};
 
 use super::super::StopReason;
@@ -8,7 +8,7 @@ use super::belief::Group;
 use super::evidence::Evidence;
 use super::outlook::{Question, Verdict};
 use super::scale::rtt_of;
-use super::tree::NodeId;
+use super::tree::{NodeId, Part, PlaceName};
 use super::{AdaptivePlanner, Stage};
 
 /// What the planner believes, and why it stopped.
@@ -35,8 +35,8 @@ pub struct Explanation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountryView {
-    /// The country; `None` for addresses of unknown country, taken together by region.
-    pub country: Option<Country>,
+    /// The country, or the region that stands in where none is known.
+    pub place: PlaceName,
     /// The country as a whole.
     pub all: GroupView,
     /// Its ASes with more than one server, in the same order.
@@ -67,6 +67,9 @@ pub struct GroupView {
     pub playable: u32,
     /// The typical RTT of the answers; `None` without any.
     pub typical_rtt: Option<Rtt>,
+    /// The RTT it is believed to have: without answers, to judge by the group above it, or by its
+    /// neighbours on the globe.
+    pub believed_rtt: Option<Rtt>,
     /// Playable servers expected among those not probed.
     pub expected_left: f64,
 }
@@ -95,7 +98,7 @@ impl AdaptivePlanner {
             match (label.origin_as, countries.last_mut()) {
                 (Some(asn), Some(country)) => country.ases.push(AsView { asn, all }),
                 _ => countries.push(CountryView {
-                    country: label.country,
+                    place: label.place,
                     all,
                     ases: Vec::new(),
                 }),
@@ -119,21 +122,32 @@ impl AdaptivePlanner {
             answered: node.answered,
             playable: node.playable,
             typical_rtt: mean.map(rtt_of),
-            expected_left: self.tally.alive() * self.expected_within(id, node.end),
+            believed_rtt: self.beliefs.typical(&self.tree, id).map(rtt_of),
+            expected_left: self.expected_in(id),
         }
     }
 
-    /// Playable servers expected in the groups of some nodes, as of the last decision. Groups stand
-    /// in the order of their nodes.
-    fn expected_within(&self, first: NodeId, end: NodeId) -> f64 {
-        let from = self.groups.partition_point(|group| group.node < first);
-        let to = self.groups.partition_point(|group| group.node < end);
-        let expected = |group: &Group| {
-            let model = &self.config.model;
-            let chance = Question::Playable.corrected(group, model, &self.record);
-            f64::from(group.left) * f64::from(chance)
+    /// Playable servers expected in a node, as of the last decision. Groups stand in the order of
+    /// their nodes; of a node nobody has answered from, one above it speaks.
+    fn expected_in(&self, id: NodeId) -> f64 {
+        let node = self.tree.node(id);
+        let from = self.groups.partition_point(|group| group.node < id);
+        let to = self.groups.partition_point(|group| group.node < node.end);
+        let covers = |group: &&Group| {
+            group.part == Part::Whole && self.tree.node(group.node).end >= node.end
         };
-        self.groups[from..to].iter().map(expected).sum()
+        match self.groups[..from].last().filter(covers) {
+            Some(above) => f64::from(node.unprobed) * self.chance_of(above),
+            None => self.groups[from..to]
+                .iter()
+                .map(|group| f64::from(group.left) * self.chance_of(group))
+                .sum(),
+        }
+    }
+
+    fn chance_of(&self, group: &Group) -> f64 {
+        let corrected = Question::Playable.corrected(group, &self.config.model, &self.record);
+        f64::from(group.alive * corrected)
     }
 }
 

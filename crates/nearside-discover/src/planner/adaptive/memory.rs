@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use nearside_types::{Asn, Country, Listed, Rtt, ServerAddr};
+use nearside_types::{Asn, Listed, Rtt, ServerAddr};
 use serde::{Deserialize, Serialize};
 
 use super::super::{Sample, ServerId};
 use super::AdaptivePlanner;
 use super::belief::Beliefs;
+use super::record::TrackRecord;
 use super::scale::{centre_of, rtt_of, z_of};
-use super::tree::{NodeId, Tree};
+use super::tree::{NodeId, PlaceName, Tree};
 
 /// What is worth remembering of a run. Plain data: who keeps it, where and for how long is the
 /// caller's business.
@@ -21,7 +22,7 @@ use super::tree::{NodeId, Tree};
 pub struct Memory {
     /// The best servers, nearest first: the next run asks them before all others.
     pub best: Vec<RememberedServer>,
-    /// What was learned of each AS in each country.
+    /// What was learned of each AS in each place.
     pub groups: Vec<RememberedGroup>,
 }
 
@@ -35,12 +36,12 @@ pub struct RememberedServer {
     pub rtt: Rtt,
 }
 
-/// The answers of one AS in one country.
+/// The answers of one AS in one place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RememberedGroup {
-    /// The country, if it was known.
-    pub country: Option<Country>,
+    /// Where it is.
+    pub place: PlaceName,
     /// The AS, if it was known.
     pub asn: Option<Asn>,
     /// RTTs, each with its weight.
@@ -83,15 +84,12 @@ enum Judgement {
 impl Trial {
     /// Adds what is remembered of the groups of a tree to the beliefs about them.
     pub(super) fn begin(memory: &Memory, tree: &Tree, beliefs: &mut Beliefs) -> Self {
-        let remembered: BTreeMap<(Option<Country>, Option<Asn>), &RememberedGroup> = memory
-            .groups
-            .iter()
-            .map(|group| ((group.country, group.asn), group))
-            .collect();
+        let named = |group| (key_of(group), group);
+        let remembered: BTreeMap<_, &RememberedGroup> = memory.groups.iter().map(named).collect();
         let mut means = BTreeMap::new();
         for label in &tree.labels {
             let Some(asn) = label.origin_as else { continue };
-            if let Some(group) = remembered.get(&(label.country, asn))
+            if let Some(group) = remembered.get(&(label.place, asn))
                 && let Some(mean) = recall(group, label.node, tree, beliefs)
             {
                 means.insert(label.node, mean);
@@ -119,6 +117,10 @@ impl Trial {
             false => Judgement::SamePlace,
         }
     }
+}
+
+fn key_of(group: &RememberedGroup) -> (PlaceName, Option<Asn>) {
+    (group.place, group.asn)
 }
 
 /// Adds what is remembered of one AS; returns its mean z, if there is any sense in it.
@@ -191,7 +193,9 @@ impl AdaptivePlanner {
         }
     }
 
+    /// Forgets the memory, and how its long shots fared: they were another place's.
     fn start_afresh(&mut self, answers: &[(ServerId, f32)]) {
+        self.record = TrackRecord::default();
         self.beliefs = Beliefs::new(&self.tree, &self.config.model);
         for &(server, z) in answers {
             self.beliefs
@@ -199,14 +203,14 @@ impl AdaptivePlanner {
         }
     }
 
-    /// What was learned of each AS in each country.
+    /// What was learned of each AS in each place.
     pub(super) fn learned(&self) -> Vec<RememberedGroup> {
         let groups = self.tree.labels.iter().filter_map(|label| {
             let asn = label.origin_as?;
             let evidence = self.beliefs.evidence(label.node)?;
             let answer = |&(bin, weight): &(u16, f32)| (rtt_of(centre_of(bin)), weight);
             Some(RememberedGroup {
-                country: label.country,
+                place: label.place,
                 asn,
                 answers: evidence.bins().iter().map(answer).collect(),
             })

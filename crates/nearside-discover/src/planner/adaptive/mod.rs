@@ -21,6 +21,7 @@ mod outlook;
 mod places;
 mod record;
 mod scale;
+mod size;
 mod tree;
 
 use std::collections::VecDeque;
@@ -41,6 +42,7 @@ use self::memory::Trial;
 use self::outlook::Outlook;
 use self::record::TrackRecord;
 use self::scale::z_of;
+pub use self::tree::PlaceName;
 use self::tree::{ROOT, Tree};
 use super::{Activity, Listed, Next, Outcome, PlanReport, Planner, Sample, ServerId, StopReason};
 
@@ -66,6 +68,8 @@ pub struct AdaptivePlanner {
     record: TrackRecord,
     /// The best matching RTTs so far, ascending, at most `config.best`.
     best: Vec<Rtt>,
+    /// Whether servers beyond the RTT to stop at count among the best, for want of others.
+    widened: bool,
     queue: VecDeque<ServerId>,
     /// Decisions so far: the phase of the probes of each.
     decisions: u32,
@@ -131,6 +135,7 @@ impl AdaptivePlanner {
             tally: Tally::default(),
             record: TrackRecord::default(),
             best: Vec::new(),
+            widened: false,
             queue: VecDeque::new(),
             decisions: 0,
             stage: Stage::Listing,
@@ -144,23 +149,28 @@ impl AdaptivePlanner {
         self.tree = Tree::build(&listing, levels, &model.prior, &mut self.rng);
         self.beliefs = Beliefs::new(&self.tree, model);
         self.stage = Stage::Probing;
+        // The memory comes first, so that what was probed already counts in its trial.
+        if let Some(memory) = self.memory.take() {
+            self.recall(&memory, &listing);
+        }
         for sample in std::mem::take(&mut self.early) {
             self.tree.take(sample.server);
             self.take_in(sample);
         }
-        if let Some(memory) = self.memory.take() {
-            self.recall(&memory, &listing);
-        }
     }
 
-    /// The z of the k-th best matching server, or of the RTT to stop at while there are fewer.
+    /// The z below which a server is among the best: that of the k-th best matching one, while there
+    /// are fewer that of the RTT to stop at. Only who wants the best and nothing else may get some
+    /// that are farther away, unless there is a limit to that.
     fn z_best(&self) -> f32 {
         let stop = self.config.rtt_stop;
-        let kth = match self.best.len() < self.config.best {
-            true => stop,
-            false => self.best.last().copied().unwrap_or(stop),
+        let kth = self.best.get(self.config.best.saturating_sub(1)).copied();
+        let aim = match (self.config.objective, kth) {
+            (Objective::Best, Some(kth)) => kth,
+            (Objective::Best, None) if self.widened => Rtt::from_micros(u32::MAX),
+            (_, kth) => kth.unwrap_or(stop).min(stop),
         };
-        z_of(kth.min(stop))
+        z_of(aim.min(self.config.farthest.unwrap_or(aim)))
     }
 
     /// One decision: renews the beliefs, looks whether it is enough, and queues the next probes.
@@ -171,19 +181,11 @@ impl AdaptivePlanner {
             self.stage = Stage::Stopped(StopReason::Exhausted, None);
             return;
         }
-        self.groups.clear();
-        self.beliefs.aim(z_of(self.config.rtt_stop), self.z_best());
-        self.beliefs.renew(&self.tree, &self.config.model, |group| {
-            self.groups.push(group);
-        });
-        let (alive, matching) = (self.tally.alive(), self.tally.matching());
-        self.outlook = Outlook::over(
-            &self.groups,
-            &self.config.model,
-            &self.record,
-            alive,
-            matching,
-        );
+        self.look_out();
+        if self.wants_more_than_playable() {
+            self.widened = true;
+            self.look_out();
+        }
         let config = &self.config;
         let verdict = self
             .outlook
@@ -195,13 +197,33 @@ impl AdaptivePlanner {
                 self.choose();
                 self.decisions += 1;
                 if self.queue.is_empty() {
-                    self.stop_if_idle(match self.config.objective {
-                        Objective::Best => Verdict::BestFound,
-                        Objective::Thorough | Objective::Fast => Verdict::NotWorthIt,
-                    });
+                    self.stop_if_idle(Verdict::not_worth_it(self.config.objective));
                 }
             }
         }
+    }
+
+    /// Renews the beliefs, and what is still to be expected.
+    fn look_out(&mut self) {
+        self.groups.clear();
+        let model = &self.config.model;
+        let alive = self.tally.alive() as f32;
+        self.beliefs.aim(z_of(self.config.rtt_stop), self.z_best());
+        self.beliefs
+            .renew(&self.tree, model, alive, |group| self.groups.push(group));
+        let matching = self.tally.matching();
+        self.outlook = Outlook::over(&self.groups, model, &self.record, matching);
+    }
+
+    /// Whether fewer than the k best were found although hardly a playable one is left: then farther
+    /// ones count too. Who named a limit wants none of them.
+    fn wants_more_than_playable(&self) -> bool {
+        !self.widened
+            && self.config.farthest.is_none()
+            && self.config.objective == Objective::Best
+            && self.best.len() < self.config.best
+            && self.has_looked()
+            && self.outlook.better < f64::from(self.config.enough.better)
     }
 
     /// Whether enough was probed to judge: a prior alone is no reason to tell a user with a short
@@ -236,7 +258,10 @@ impl AdaptivePlanner {
     }
 
     fn no_longer_pending(&mut self, server: ServerId) {
-        self.tree.count(server, |node| node.pending -= 1);
+        self.tree.count(server, |node| {
+            node.pending -= 1;
+            node.returned += 1;
+        });
         self.tally.pending -= 1;
     }
 
@@ -249,7 +274,8 @@ impl AdaptivePlanner {
             return;
         };
         let playable = rtt < self.config.rtt_stop;
-        self.record.settle(sample.server, Some(playable));
+        self.record
+            .settle(sample.server, Some((z_of(rtt), playable)));
         self.tally.answered += 1;
         self.tally.playable += usize::from(playable);
         self.tree.count(sample.server, |node| {

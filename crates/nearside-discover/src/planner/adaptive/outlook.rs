@@ -21,12 +21,12 @@ impl Question {
         }
     }
 
-    /// The chance of a group in the light of experience. The best are too few to have any.
+    /// The chance of a group in the light of experience.
     pub(super) fn corrected(self, group: &Group, model: &Model, record: &TrackRecord) -> f32 {
         let chance = self.chance(group.chances);
         match self {
-            Self::Playable => record.correct(chance, model.doubt),
-            Self::Best => chance,
+            Self::Playable => record.playable.correct(chance, model.doubt),
+            Self::Best => record.best.correct(chance, model.best_doubt),
         }
     }
 
@@ -35,7 +35,10 @@ impl Question {
     /// since what one probe finds out holds for many. (The index of a bandit whose arms die at the
     /// first miss.)
     pub(super) fn worth(self, group: &Group, model: &Model, record: &TrackRecord) -> f32 {
-        let chance = self.corrected(group, model, record);
+        let chance = self.corrected(group, model, record).max(match self {
+            Self::Playable => record.playable.correct(group.hope, model.doubt),
+            Self::Best => 0.0,
+        });
         let follow = match self {
             Self::Playable => model.after_hit,
             Self::Best => model.after_best_hit,
@@ -43,7 +46,7 @@ impl Question {
         let others = (group.at_stake() - 1) as f32;
         let strength = group.strength;
         let after = ((follow + strength * chance) / (1.0 + strength)).max(chance);
-        chance * (1.0 + others * after) / (1.0 + others * chance)
+        group.alive * chance * (1.0 + others * after) / (1.0 + others * chance)
     }
 }
 
@@ -59,26 +62,25 @@ pub(super) struct Outlook {
 }
 
 impl Outlook {
-    /// Adds up groups. `alive` is the share of servers that answer at all, `matching` the share of
-    /// those that pass the user's filters.
+    /// Adds up groups. `matching` is the share of servers that pass the user's filters.
     pub(super) fn over(
         groups: &[Group],
         model: &Model,
         record: &TrackRecord,
-        alive: f64,
         matching: f64,
     ) -> Self {
         let expected = |question: Question| -> f64 {
-            let chance = |group: &Group| f64::from(question.corrected(group, model, record));
+            let chance =
+                |group: &Group| f64::from(group.alive * question.corrected(group, model, record));
             groups.iter().map(|g| f64::from(g.left) * chance(g)).sum()
         };
         let worths = groups
             .iter()
             .map(|g| Question::Playable.worth(g, model, record));
         Self {
-            missed: alive * expected(Question::Playable),
-            better: alive * matching * expected(Question::Best),
-            worth: alive as f32 * worths.fold(0.0, f32::max),
+            missed: expected(Question::Playable),
+            better: matching * expected(Question::Best),
+            worth: worths.fold(0.0, f32::max),
         }
     }
 
@@ -96,13 +98,19 @@ impl Outlook {
         let total = playable as f64 + self.missed;
         if self.worth < enough.worth {
             Some(Verdict::NotWorthIt)
-        } else if few_better && self.missed <= f64::from(enough.missing) * total {
+        } else if few_better
+            && self.worth < SURE
+            && self.missed <= f64::from(enough.missing) * total
+        {
             Some(Verdict::FewMissing)
         } else {
             None
         }
     }
 }
+
+/// While a probe promises this much it is sent, however few servers are missing.
+const SURE: f32 = 0.1;
 
 /// Why the planner stopped by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -114,6 +122,23 @@ pub enum Verdict {
     NotWorthIt,
     /// No better server than the best found is to be expected.
     BestFound,
+    /// A better one may be missing, but nowhere in particular.
+    BetterNotWorthIt,
+}
+
+impl Verdict {
+    /// The verdict where nothing promises enough for a probe.
+    pub(super) const fn not_worth_it(objective: Objective) -> Self {
+        match objective {
+            Objective::Best => Self::BetterNotWorthIt,
+            Objective::Thorough | Objective::Fast => Self::NotWorthIt,
+        }
+    }
+
+    /// Whether only the best were looked for.
+    pub const fn is_about_the_best(self) -> bool {
+        matches!(self, Self::BestFound | Self::BetterNotWorthIt)
+    }
 }
 
 #[cfg(test)]
@@ -130,6 +155,8 @@ mod tests {
                 playable: chance,
                 best: chance / 10.0,
             },
+            hope: 0.0,
+            alive: 1.0,
             strength: 1.0,
             busy: false,
         }
@@ -163,9 +190,13 @@ mod tests {
     #[test]
     fn expectations_are_sums_over_all_servers_left() {
         let groups = [group(Part::Loose, 10, 0.5), group(Part::Whole, 4, 0.25)];
-        let outlook = Outlook::over(&groups, &Model::DEFAULT, &TrackRecord::default(), 0.9, 0.5);
-        assert!((outlook.missed - 0.9 * 6.0).abs() < 1e-6);
-        assert!((outlook.better - 0.9 * 0.5 * 0.6).abs() < 1e-6);
+        let groups = groups.map(|group| Group {
+            alive: 0.9,
+            ..group
+        });
+        let outlook = Outlook::over(&groups, &Model::DEFAULT, &TrackRecord::default(), 0.5);
+        assert!((outlook.missed - 0.9 * 6.0).abs() < 1e-5);
+        assert!((outlook.better - 0.9 * 0.5 * 0.6).abs() < 1e-5);
     }
 
     #[test]
@@ -181,8 +212,13 @@ mod tests {
         };
         assert_eq!(verdict(Objective::Thorough, 50.0, 0.0, 0.5), None);
         assert_eq!(
-            verdict(Objective::Thorough, 2.0, 0.0, 0.5),
+            verdict(Objective::Thorough, 2.0, 0.0, 0.05),
             Some(Verdict::FewMissing)
+        );
+        assert_eq!(
+            verdict(Objective::Thorough, 2.0, 0.0, 0.5),
+            None,
+            "one is as good as found"
         );
         assert_eq!(
             verdict(Objective::Thorough, 2.0, 2.0, 0.5),

@@ -9,6 +9,7 @@ use nearside_types::Country;
 
 use super::config::PlacesModel;
 use super::scale::normal_below;
+use super::size::HeapBytes;
 
 /// A place, how far from it servers stand, and the share of its country's servers.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +76,8 @@ pub(super) struct Places {
     /// Answers not taken in yet: their weight, and its product with z.
     waiting: Vec<(f64, f64)>,
     known: Vec<f64>,
+    /// The share of servers that stray from their place, and how far.
+    strays: (f32, f32),
 }
 
 impl Places {
@@ -102,12 +105,8 @@ impl Places {
             within: places.iter().map(|place| field.within(place)).collect(),
             waiting: vec![(0.0, 0.0); places.len()],
             known: vec![0.0; places.len()],
+            strays: (model.strays, model.stray_deviation),
         }
-    }
-
-    /// The number of countries.
-    pub(super) fn countries(&self) -> usize {
-        self.starts.len().saturating_sub(1)
     }
 
     fn places(&self, country: usize) -> std::ops::Range<usize> {
@@ -167,12 +166,46 @@ impl Places {
 
     /// The chance that a server of the country, of which nothing else is known, is below `z`.
     pub(super) fn below(&self, country: usize, z: f32) -> f32 {
+        self.below_by(country, z, 0.0)
+    }
+
+    /// The same for the few that are much nearer than the rest. A share of the servers strays: one
+    /// answer, or ten, say little about the nearest of six thousand.
+    pub(super) fn far_below(&self, country: usize, z: f32) -> f32 {
+        let (share, deviation) = self.strays;
+        let strays = self.below_by(country, z, deviation * deviation);
+        (1.0 - share) * self.below(country, z) + share * strays
+    }
+
+    /// The typical z of a server of the country, of which nothing else is known.
+    pub(super) fn typical(&self, country: usize) -> f32 {
+        let places = self.places(country);
+        let weighted = places.map(|place| self.share[place] * self.mean[place]);
+        weighted.sum::<f64>() as f32
+    }
+
+    fn below_by(&self, country: usize, z: f32, variance: f32) -> f32 {
         let chance = |place: usize| {
-            let deviation = self.variance(place).sqrt() as f32;
+            let deviation = (self.variance(place) as f32 + variance).sqrt();
             let distance = z - self.mean[place] as f32;
             self.share[place] as f32 * normal_below(distance / deviation)
         };
         self.places(country).map(chance).sum()
+    }
+}
+
+impl HeapBytes for Places {
+    fn heap_bytes(&self) -> usize {
+        let numbers = [
+            &self.share,
+            &self.mean,
+            &self.covariance,
+            &self.within,
+            &self.known,
+        ];
+        self.starts.heap_bytes()
+            + self.waiting.heap_bytes()
+            + numbers.map(Vec::heap_bytes).iter().sum::<usize>()
     }
 }
 

@@ -4,15 +4,18 @@
 //! nodes. So a group is a range of both, all beliefs are renewed in one pass, and a part that
 //! nobody has answered from yet is stepped over.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::ops::Range;
 
 use nearside_types::{Asn, Country, Prefix, PrefixLengths};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use super::super::{Listed, ServerId};
 use super::config::{Levels, PerLevel};
+use super::size::HeapBytes;
 
 /// A node by its place.
 pub(super) type NodeId = u32;
@@ -71,6 +74,8 @@ pub(super) struct Node {
     pub(super) unprobed: u32,
     pub(super) unprobed_loose: u32,
     pub(super) pending: u32,
+    /// How many were pending once and are not any more, whatever came of them.
+    pub(super) returned: u32,
     pub(super) answered: u32,
     pub(super) playable: u32,
     pub(super) silent: u32,
@@ -89,10 +94,16 @@ impl Node {
         self.first as usize..(self.first + self.loose) as usize
     }
 
-    /// Slow start: at most as many pending as have answered, so that nobody bets a hundred probes
-    /// on a group before its first answer.
+    /// Slow start: at most as many pending as were tried before, so that nobody bets a hundred probes
+    /// on a group before its first answer. Silence counts too: who waited for an answer before going
+    /// on would spend a second on every server of a network that is gone. It counts less on a single
+    /// machine, which is soon given up.
     pub(super) fn is_busy(&self) -> bool {
-        self.pending >= self.answered.max(1)
+        let tried = match self.level {
+            Level::Machine => self.returned / 4,
+            _ => self.returned,
+        };
+        self.pending >= tried.max(self.answered).max(1)
     }
 }
 
@@ -100,9 +111,44 @@ impl Node {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) node: NodeId,
-    pub(super) country: Option<Country>,
+    pub(super) place: PlaceName,
     /// `None` for a country; an AS may be unknown.
     pub(super) origin_as: Option<Option<Asn>>,
+}
+
+/// What is known of where servers stand before any has answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceName {
+    /// Their country.
+    Country(Country),
+    /// Where no country is known, the block their addresses are from: registries hand such blocks
+    /// out by region.
+    Region(Prefix),
+}
+
+impl PlaceName {
+    fn of(server: &Listed, levels: &Levels) -> Self {
+        let region = || Self::Region(server.addr.prefix(levels.region));
+        server.origin.country.map_or_else(region, Self::Country)
+    }
+
+    /// The country, if it is known.
+    pub const fn country(self) -> Option<Country> {
+        match self {
+            Self::Country(country) => Some(country),
+            Self::Region(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for PlaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Country(country) => country.fmt(f),
+            Self::Region(prefix) => prefix.fmt(f),
+        }
+    }
 }
 
 /// All groups, and the servers in their order.
@@ -119,8 +165,7 @@ pub(super) struct Tree {
 /// What tells groups of one level apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    Country(Country),
-    Region(Prefix),
+    Place(PlaceName),
     As(Option<Asn>),
     Prefix(Prefix),
     Machine(IpAddr),
@@ -129,10 +174,7 @@ enum Key {
 fn key(level: Level, server: &Listed, levels: &Levels) -> Key {
     let prefix = |lengths: PrefixLengths| Key::Prefix(server.addr.prefix(lengths));
     match level {
-        Level::Root | Level::Country => match server.origin.country {
-            Some(country) => Key::Country(country),
-            None => Key::Region(server.addr.prefix(levels.region)),
-        },
+        Level::Root | Level::Country => Key::Place(PlaceName::of(server, levels)),
         Level::OriginAs => Key::As(server.origin.asn),
         Level::Network => prefix(levels.network),
         Level::Subnet => prefix(levels.subnet),
@@ -249,6 +291,15 @@ impl Tree {
     }
 }
 
+impl HeapBytes for Tree {
+    fn heap_bytes(&self) -> usize {
+        self.nodes.heap_bytes()
+            + self.labels.heap_bytes()
+            + self.slots.heap_bytes()
+            + self.leaf.heap_bytes()
+    }
+}
+
 /// Which servers of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -306,12 +357,12 @@ impl Builder<'_> {
 
     fn label(&mut self, level: Level, node: NodeId, members: &[ServerId]) {
         let Some(first) = members.first() else { return };
-        let origin = self.servers[first.index()].origin;
+        let server = &self.servers[first.index()];
         if matches!(level, Level::Country | Level::OriginAs) {
             self.tree.labels.push(Label {
                 node,
-                country: origin.country,
-                origin_as: (level == Level::OriginAs).then_some(origin.asn),
+                place: PlaceName::of(server, self.levels),
+                origin_as: (level == Level::OriginAs).then_some(server.origin.asn),
             });
         }
     }
@@ -359,6 +410,7 @@ impl Builder<'_> {
             unprobed: servers as u32,
             unprobed_loose: loose.len() as u32,
             pending: 0,
+            returned: 0,
             answered: 0,
             playable: 0,
             silent: 0,
