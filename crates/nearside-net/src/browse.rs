@@ -121,6 +121,11 @@ struct Asked {
     done: bool,
 }
 
+/// Servers of which only the address is known.
+fn unknown(servers: &[ServerAddr]) -> Vec<Listed> {
+    servers.iter().copied().map(Listed::unknown).collect()
+}
+
 /// At full speed, receive after this many sends: neither side of the loop starves the other.
 const SENDS_PER_TURN: usize = 32;
 
@@ -131,13 +136,14 @@ impl<'a> Driver<'a> {
         stop: &'a Stop,
         observer: &'a mut dyn BrowseObserver,
     ) -> Result<Self, NetError> {
+        let wanted = setup.prober.wanted.clone();
         let prober = Recorded::new(setup.prober, &setup.planner, clock.now(), setup.record);
         let mut driver = Self {
             clock,
             stop,
             observer,
             prober,
-            merged: MergedList::new(setup.policy),
+            merged: MergedList::new(setup.policy, wanted),
             origins: setup.origins,
             listed: 0,
             servers: setup.servers,
@@ -197,23 +203,24 @@ impl<'a> Driver<'a> {
     }
 
     fn admit_favourites(&mut self, favourites: &[ServerAddr]) {
-        self.admit_unknown(favourites);
+        let unknown = unknown(favourites);
+        let new = self.merged.admit_any(&unknown, self.origins.as_ref());
+        self.list(&new);
         let first: Vec<ServerId> = (0..self.listed).map(ServerId::from_index).collect();
         let now = self.clock.now();
         self.prober.handle_input(now, Input::Favourites(&first));
     }
 
-    fn admit_unknown(&mut self, servers: &[ServerAddr]) {
-        let listed: Vec<Listed> = servers.iter().copied().map(Listed::unknown).collect();
-        self.admit(&listed);
-    }
-
     fn admit(&mut self, batch: &[Listed]) {
         let new = self.merged.admit(batch, self.origins.as_ref());
+        self.list(&new);
+    }
+
+    fn list(&mut self, new: &[Listed]) {
         if !new.is_empty() {
             self.listed += new.len();
             self.prober
-                .handle_input(self.clock.now(), Input::Listed(&new));
+                .handle_input(self.clock.now(), Input::Listed(new));
         }
     }
 
@@ -225,7 +232,7 @@ impl<'a> Driver<'a> {
                 complete = true;
                 // Last, so that what a master says of their origin is not lost on a duplicate.
                 let servers = std::mem::take(&mut self.servers);
-                self.admit_unknown(&servers);
+                self.admit(&unknown(&servers));
                 let now = self.clock.now();
                 self.prober.handle_input(now, Input::ListComplete);
             }

@@ -15,6 +15,10 @@ pub struct RecvBuffers {
 }
 
 impl RecvBuffers {
+    /// Datagrams that one call brings at most, unless the kernel joined some: after fewer, nothing
+    /// more was waiting.
+    pub const BATCH: usize = BATCH_SIZE;
+
     /// Empty buffers.
     pub fn new() -> Self {
         Self {

@@ -147,8 +147,8 @@ impl UdpPort {
     }
 
     /// Hands one batch of waiting datagrams to `deliver`, in order of arrival, and says how many
-    /// there were. 0 means that nothing was waiting: call it until then, or arrival times become
-    /// suspect too easily after a clock step.
+    /// there were. Fewer than [`RecvBuffers::BATCH`] mean that no more were waiting: call it until
+    /// then, or arrival times become suspect too easily after a clock step.
     pub fn recv_batch(
         &mut self,
         buffers: &mut RecvBuffers,
@@ -170,6 +170,10 @@ impl UdpPort {
                     payload,
                 });
             }
+        }
+        // What is read next came after this call began.
+        if batch.filled < RecvBuffers::BATCH {
+            self.stamps.handle_empty(batch.read.began);
         }
         Ok(count)
     }

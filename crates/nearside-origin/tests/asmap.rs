@@ -72,6 +72,19 @@ fn networks_of_both_families_are_read() {
     );
 }
 
+/// The crate counts the one for all of IPv4; to us that is a default route, as in any other file.
+#[test]
+fn one_as_for_all_of_ipv4_is_a_default_route_and_left_out() {
+    for (above, length) in [("::", 1), ("::", 80), ("::ffff:0:0", 96)] {
+        let mut tree = Tree::default();
+        tree.insert(ip(above), length, 64_500);
+        let judge = Asmap::from_bytes(tree.write()).unwrap();
+        assert_eq!(judge.lookup(ip("8.8.8.8")), 64_500);
+        let loaded = read(&tree.write()).unwrap();
+        assert_eq!(asn_at(&loaded, ip("8.8.8.8")), 0, "{above}/{length}");
+    }
+}
+
 #[test]
 fn a_file_that_is_cut_anywhere_is_refused_with_its_place() {
     let file = small();
@@ -144,8 +157,13 @@ fn networks() -> impl Strategy<Value = Vec<(IpAddr, u8, u32)>> {
         let bits = bits & u128::MAX << (128 - length);
         (IpAddr::from(Ipv6Addr::from_bits(bits)), length)
     });
-    let network = (prop_oneof![v4, v6], asn).prop_map(|((ip, length), asn)| (ip, length, asn));
-    prop::collection::vec(network, 1..40)
+    // One of IPv4 at least: see the default route above.
+    let first = (v4.clone(), asn.clone());
+    let more = prop::collection::vec((prop_oneof![v4, v6], asn), 0..40);
+    (first, more).prop_map(|(first, more)| {
+        let all = std::iter::once(first).chain(more);
+        all.map(|((ip, length), asn)| (ip, length, asn)).collect()
+    })
 }
 
 proptest! {
