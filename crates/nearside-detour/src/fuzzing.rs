@@ -18,7 +18,11 @@ use crate::path::{self, PathConfig, PathSession, Route};
 pub fn directory(bytes: &[u8]) {
     let config = DirectoryConfig {
         neighbours: 4,
-        sessions_per_relay: 2,
+        sessions_per_relay: 1,
+        most_sessions_per_relay: 2,
+        // Small enough that the shortlist and its buckets are at work.
+        shortlist: 3,
+        bucket: 2,
         ..DirectoryConfig::default()
     };
     let mut directory = Directory::new(config, 0);
@@ -43,13 +47,23 @@ fn act(directory: &mut Directory, now: Moment, step: &[u8]) {
     };
     match step[0] % 8 {
         0 | 1 => {
-            let welcome = directory.join(now, newcomer(one, step));
+            let client = newcomer(one, step);
+            let welcome = match step[3] % 3 {
+                0 => directory.join_again(now, client),
+                _ => directory.join(now, client),
+            };
             assert!(welcome.neighbours.iter().all(|peer| peer.id != one));
         }
         2 | 3 => {
             // Whether it is joined or not.
             let _ = directory.report(now, one, report(other, step));
-            directory.study(5);
+            directory.study(usize::from(step[3]));
+            directory.set_paused(other, step[3].is_multiple_of(5));
+            assert!(
+                directory
+                    .whom_to_witness(one)
+                    .is_none_or(|peer| peer.id != one)
+            );
         }
         4 => look_up(directory, session, usize::from(step[3] % 6)),
         5 => {
@@ -73,7 +87,7 @@ fn look_up(directory: &mut Directory, session: SessionKey, k: usize) {
         assert!(relay != session.source && relay != session.target);
         let node = directory.state().node(relay).expect("it was offered");
         let member = directory.state().member(node).expect("it has a place");
-        assert!(member.carries < directory.config().sessions_per_relay);
+        assert!(member.carries < directory.config().most_sessions_per_relay);
         assert_ne!(member.client.relaying, Relaying::No);
     }
 }

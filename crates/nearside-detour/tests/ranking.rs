@@ -5,16 +5,46 @@ mod common;
 
 use nearside_coords::worlds::SmallWorld;
 use nearside_detour::directory::Ranking;
+use nearside_detour::{Directory, DirectoryConfig};
 
-use common::{Ends, settled, share_of_gain};
+use common::{Ends, Honest, Trial, share_of_gain};
 
 fn share(ranking: Ranking) -> f64 {
     let shares = (0..3).map(|seed| {
         let world = SmallWorld::random(150, 200.0, 0.3, seed);
-        let mut directory = settled(&world, ranking, Ends::One, seed, |_, _, rtt| rtt);
-        share_of_gain(&mut directory, &world, 8, |_| true)
+        let mut directory = settled(&world, ranking, 256, seed);
+        share_of_gain(&mut directory, &world, 300, |_| true)
     });
     shares.sum::<f64>() / 3.0
+}
+
+fn settled(world: &SmallWorld, ranking: Ranking, bucket: usize, seed: u64) -> Directory {
+    let config = DirectoryConfig {
+        ranking,
+        bucket,
+        ..DirectoryConfig::default()
+    };
+    let trial = Trial {
+        world,
+        config,
+        ends: Ends::One,
+        neighbours: 16,
+        seed,
+    };
+    trial.settle(&mut Honest)
+}
+
+#[test]
+fn a_shortlist_of_a_quarter_keeps_the_gain() {
+    let kept = (0..3).map(|seed| {
+        let world = SmallWorld::random(240, 200.0, 0.05, seed);
+        let mut directory = settled(&world, Ranking::Mixed, 8, seed);
+        let all = share_of_gain(&mut directory, &world, 300, |_| true);
+        directory.set_shortlist(60);
+        share_of_gain(&mut directory, &world, 300, |_| true) / all
+    });
+    let kept = kept.sum::<f64>() / 3.0;
+    assert!(kept > 0.97, "{kept:.3}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod config;
 mod schedule;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use nearside_coords::{Coordinate, Neighbour, Refused, Vivaldi};
 use nearside_types::{Moment, Rtt};
@@ -59,8 +60,25 @@ struct Watched {
     silent: u32,
 }
 
+/// How long the first answers may take before the first report.
+const FIRST_ANSWERS: Duration = Duration::from_secs(2);
+
 /// So many probes in a row without an answer, and a neighbour counts as gone.
 const GONE: u32 = 4;
+
+impl Watched {
+    fn new(peer: Peer, config: &ClientConfig, next: Moment) -> Self {
+        Self {
+            pace: Pace::new(config),
+            next,
+            waiting: false,
+            rtt: None,
+            told: None,
+            silent: 0,
+            peer,
+        }
+    }
+}
 
 impl Client {
     /// A client that was just welcomed by the directory.
@@ -72,15 +90,7 @@ impl Client {
         let first = config.shortest_interval;
         // Spread over the first interval: a thousand clients that join at once must not ping at once.
         let mut spread = || now + first.mul_f64(random.random_range(0.0..1.0));
-        let watch = |peer: Peer| Watched {
-            pace: Pace::new(&config),
-            next: spread(),
-            waiting: false,
-            rtt: None,
-            told: None,
-            silent: 0,
-            peer,
-        };
+        let watch = |peer| Watched::new(peer, &config, spread());
         let neighbours = welcome.neighbours.into_iter().map(watch);
         Self {
             neighbours: neighbours
@@ -88,10 +98,41 @@ impl Client {
                 .collect(),
             vivaldi: Vivaldi::starting_at(config.vivaldi.clone(), start, seed),
             told: None,
-            next_report: now + config.report_interval,
+            // The first one as soon as all neighbours have been measured twice (the first time does not
+            // count): nobody knows us before.
+            next_report: now + config.report_interval.min(first * 2 + FIRST_ANSWERS),
             next_sign: now + config.sign_of_life,
             config,
         }
+    }
+
+    /// The directory took the client in again, and named its neighbours anew. Where the client is it knows
+    /// already, and what it measured to those who stay. Everything is reported once more: the directory
+    /// may have lost it, or be another one.
+    pub fn join_again(&mut self, welcome: Welcome, now: Moment) {
+        let named = |id: ClientId| welcome.neighbours.iter().any(|peer| peer.id == id);
+        self.neighbours.retain(|id, watched| {
+            watched.told = None;
+            let stays = named(*id);
+            if !stays {
+                self.vivaldi.forget(Neighbour(id.0));
+            }
+            stays
+        });
+        let count = welcome.neighbours.len();
+        for (number, peer) in welcome.neighbours.into_iter().enumerate() {
+            // Spread, as at the beginning: after a restart of the directory everybody joins at once.
+            let share = number as f64 / count as f64;
+            let next = now + self.config.shortest_interval.mul_f64(share);
+            let new = Watched::new(peer, &self.config, next);
+            let known = self.neighbours.entry(new.peer.id).or_insert(new);
+            // Whoever was to answer before the break may not any more.
+            known.waiting = false;
+        }
+        self.told = None;
+        let soon = self.config.shortest_interval * 2 + FIRST_ANSWERS;
+        self.next_report = now + self.config.report_interval.min(soon);
+        self.next_sign = now + self.config.sign_of_life;
     }
 
     /// Where the client is: what it sends along with its answers to probes.
@@ -107,6 +148,16 @@ impl Client {
     /// Neighbours that are still there; with few left, join again for new ones.
     pub fn neighbours(&self) -> usize {
         self.neighbours.len()
+    }
+
+    /// The directory asks for one more neighbour, as a witness of its legs; with too many already it is
+    /// not taken.
+    pub fn handle_neighbour(&mut self, now: Moment, peer: Peer) {
+        if self.neighbours.len() < self.config.most_neighbours {
+            let watched = Watched::new(peer, &self.config, now);
+            let neighbours = &mut self.neighbours;
+            neighbours.entry(watched.peer.id).or_insert(watched);
+        }
     }
 
     /// A neighbour answered, and sent its coordinate along.
@@ -141,7 +192,8 @@ impl Client {
         };
         watched.silent += 1;
         watched.waiting = false;
-        watched.next = now + watched.pace.interval();
+        // Soon again: who is gone must not be offered as a leg for hours.
+        watched.next = now + self.config.shortest_interval;
         if watched.silent >= GONE {
             self.neighbours.remove(&from);
             self.vivaldi.forget(Neighbour(from.0));
@@ -158,10 +210,15 @@ impl Client {
             watched.waiting = true;
             return Output::Probe(watched.peer.clone());
         }
+        Output::Wait(self.next_time())
+    }
+
+    /// When there is something to do.
+    pub fn next_time(&self) -> Moment {
         let probes = self.neighbours.values().filter(|watched| !watched.waiting);
         let next = probes.map(|watched| watched.next).min();
         let report = self.next_report.min(self.next_sign);
-        Output::Wait(next.map_or(report, |next| next.min(report)))
+        next.map_or(report, |next| next.min(report))
     }
 
     /// Every T what moved by more than Δx or Δd, and at longer intervals a sign of life.

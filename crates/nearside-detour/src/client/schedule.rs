@@ -1,5 +1,5 @@
 //! Stable neighbours are measured less (section 5.1 of the paper; it gives no rule, so this is ours):
-//! the interval doubles while a leg stays the same, and falls to the shortest when it changes.
+//! the interval grows while a leg stays the same, and falls to the shortest when it changes.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Pace {
         let weather = f64::from(before.as_micros()) * STABLE;
         let stable = changed <= weather.max(f64::from(config.delta_d.as_micros()));
         self.interval = match stable {
-            true => (self.interval * 2).min(config.longest_interval),
+            true => (self.interval * config.growth).min(config.longest_interval),
             false => config.shortest_interval,
         };
     }

@@ -121,3 +121,46 @@ fn a_neighbour_that_never_answers_is_given_up() {
     assert_eq!(client.rtt(ClientId(0)), None);
     assert_eq!(client.rtt(ClientId(1)), Some(ms(30)));
 }
+
+#[test]
+fn a_neighbour_the_directory_asks_for_is_measured_and_reported() {
+    let mut client = client(2);
+    let peer = |id: u64| Peer {
+        id: ClientId(id),
+        address: format!("198.19.{id}.1:9000").parse().unwrap(),
+    };
+    client.handle_neighbour(Moment::EPOCH, peer(7));
+    let sent = run(&mut client, Moment::EPOCH, hours(1), |_, _| ms(50));
+    let named = |(_, report): &(Moment, Report)| report.legs.contains(&(ClientId(7), ms(50)));
+    assert!(sent.reports.iter().any(named));
+    for id in 10..100 {
+        client.handle_neighbour(hours(1), peer(id));
+    }
+    assert_eq!(client.neighbours(), 48);
+}
+
+#[test]
+fn who_joins_again_keeps_its_place_and_what_it_measured_and_reports_it_all() {
+    let mut client = client(3);
+    let half = Moment::EPOCH + Duration::from_secs(1800);
+    run(&mut client, Moment::EPOCH, half, |_, _| ms(80));
+    let place = client.coordinate().clone();
+    assert_ne!(place, Coordinate::origin(place.dimensions()));
+    let peer = |id| Peer {
+        id: ClientId(id),
+        address: format!("198.18.{id}.1:9000").parse().unwrap(),
+    };
+    let welcome = Welcome {
+        neighbours: [1, 2, 7].map(peer).to_vec(),
+        start: Some(Coordinate::origin(place.dimensions())),
+    };
+    client.join_again(welcome, half);
+    assert_eq!(client.coordinate(), &place);
+    assert_eq!((client.neighbours(), client.rtt(ClientId(0))), (3, None));
+    assert_eq!(client.rtt(ClientId(1)), Some(ms(80)));
+    let later = half + Duration::from_secs(300);
+    let sent = run(&mut client, half, later, |_, _| ms(80));
+    let (_, report) = &sent.reports[0];
+    assert_eq!(report.legs.len(), 3, "all legs, and the new one's");
+    assert!(report.coordinate.is_some());
+}

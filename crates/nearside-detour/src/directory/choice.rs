@@ -12,21 +12,25 @@ use super::{Directory, Peer, peer};
 use crate::ids::ClientId;
 
 impl Directory {
-    /// Whether a client may be offered as a relay: it relays, has room, and its neighbours do not
-    /// contradict it.
+    /// Whether a client may be offered as a relay: it relays, has room, is not paused, others
+    /// have seen it, and they do not contradict it.
     pub(super) fn may_offer(&self, node: Node) -> bool {
         let Some(member) = self.state.member(node) else {
             return false;
         };
-        member.carries < self.room(node) && !self.standing[node.index()].is_bad()
+        let standing = self.standing[node.index()];
+        member.carries < self.room(node)
+            && !standing.is_bad(self.usual)
+            && !standing.paused
+            && (standing.seen || self.is_witnessed(node))
     }
 
     /// The `k` to offer, from ranked relays: those that are busy stand back a little, and prefixes and
     /// ASes take turns as long as others are left.
-    pub(super) fn choose(&mut self, ranked: &[Ranked], k: usize) -> Vec<Node> {
+    pub(super) fn choose(&mut self, ranked: &[Ranked], k: usize) -> Choice {
         let mut order: Vec<Ranked> = ranked.iter().map(|r| self.stand_back(*r)).collect();
         order.sort();
-        let mut chosen = Vec::with_capacity(k);
+        let mut chosen = Vec::with_capacity(k.min(ranked.len()));
         let mut passed_over = Vec::new();
         let mut seen = Crowd::default();
         for ranked in order {
@@ -42,8 +46,13 @@ impl Directory {
             }
         }
         let missing = k.saturating_sub(chosen.len());
+        let before = chosen.len();
         chosen.extend(passed_over.into_iter().take(missing));
-        chosen
+        let crowded = chosen.len() > before;
+        Choice {
+            relays: chosen,
+            crowded,
+        }
     }
 
     /// A relay that carries sessions already stands back by its load and by chance, so that equals
@@ -90,6 +99,14 @@ impl Directory {
         let members = chosen.iter().filter_map(|node| self.state.member(*node));
         members.map(peer).collect()
     }
+}
+
+/// Relays to offer.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) relays: Vec<Node>,
+    /// Whether some are of a prefix or an AS that had its share: there were no others among the ranked.
+    pub(super) crowded: bool,
 }
 
 /// Tries for each neighbour wanted.

@@ -6,11 +6,12 @@ mod config;
 mod ranking;
 mod state;
 mod trust;
+mod witness;
 
 use std::collections::VecDeque;
 
 use nearside_coords::{
-    Coordinate, CoordinateMap, Edges, Factorisation, Leg, MeasuredElse, Node, Seeding,
+    Buckets, Coordinate, CoordinateMap, Edges, Factorisation, Leg, MeasuredElse, Node, Seeding,
 };
 use nearside_types::{Moment, Rtt, ServerAddr};
 use rand::{RngExt, SeedableRng};
@@ -20,11 +21,11 @@ use thiserror::Error;
 
 use crate::ids::ClientId;
 
-pub use config::{DirectoryConfig, Ranking};
+pub use config::{DirectoryConfig, Ranking, Trust};
 pub use state::{Change, Measured, Member, Newcomer, Relaying, SessionKey, State};
 pub use trust::Doubt;
 
-use trust::{Belief, Standing};
+use trust::{Belief, Standing, Usual};
 
 /// What a newcomer is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,12 +119,17 @@ pub struct Directory {
     edges: Edges,
     map: CoordinateMap,
     factors: Factorisation,
+    buckets: Buckets,
     seeding: Seeding,
     standing: Vec<Standing>,
+    /// As of the last round of judgements.
+    usual: Usual,
     /// A coordinate that jumped, until it is said again.
     jumped: Vec<Option<Coordinate>>,
     /// Where the replay of edges goes on.
     studied: usize,
+    /// Whose factors are put in their bucket next.
+    filed: usize,
     /// Where the search for old legs goes on.
     swept: usize,
     random: ChaCha8Rng,
@@ -142,10 +148,13 @@ impl Directory {
             edges: Edges::default(),
             map: CoordinateMap::new(config.dimensions),
             factors: Factorisation::new(config.factors.clone(), seed),
+            buckets: Buckets::new(config.bucket),
             seeding: Seeding::new(config.dimensions),
             standing: Vec::new(),
+            usual: Usual::default(),
             jumped: Vec::new(),
             studied: 0,
+            filed: 0,
             swept: 0,
             random: ChaCha8Rng::seed_from_u64(seed),
             state,
@@ -165,6 +174,11 @@ impl Directory {
         &self.config
     }
 
+    /// Sets [`DirectoryConfig::shortlist`] anew: more is nearer to a look at all, less is quicker.
+    pub fn set_shortlist(&mut self, shortlist: usize) {
+        self.config.shortlist = shortlist;
+    }
+
     /// The changes since the last call, oldest first, for a store.
     pub fn take_changes(&mut self) -> impl Iterator<Item = Change> {
         self.changes.drain(..)
@@ -177,10 +191,79 @@ impl Directory {
         self.forget(own);
         self.record(Change::Joined { client, at: now });
         self.make_room();
+        if let Some(node) = self.state.node(own) {
+            self.standing[node.index()].seen = self.is_witnessed(node);
+        }
         Welcome {
             neighbours: self.neighbours(own),
             start,
         }
+    }
+
+    /// Lets a client in that may have been here before: after a restart on either side, what it measured
+    /// and what others measured of it still holds. Somebody new just [joins](Self::join).
+    pub fn join_again(&mut self, now: Moment, client: Newcomer) -> Welcome {
+        let own = client.id;
+        if !self.alter(now, client.clone()) {
+            return self.join(now, client);
+        }
+        let node = self.state.node(own);
+        let member = node.and_then(|node| self.state.member(node));
+        Welcome {
+            start: member.and_then(|member| member.coordinate.clone()),
+            neighbours: self.neighbours(own),
+        }
+    }
+
+    /// A client is seen elsewhere, or relays differently: says whether it is joined at all. Unlike a new
+    /// [`join`](Self::join), this forgets nothing.
+    pub fn alter(&mut self, now: Moment, client: Newcomer) -> bool {
+        let joined = self.state.node(client.id).is_some();
+        if joined {
+            self.record(Change::Altered { client, at: now });
+        }
+        joined
+    }
+
+    /// Sets whether a relay is offered at all, whatever speaks for it: one that is overloaded or fails
+    /// its users is not. Not part of the [`State`]; who joins anew is offered again.
+    pub fn set_paused(&mut self, id: ClientId, paused: bool) {
+        if let Some(node) = self.state.node(id) {
+            self.standing[node.index()].paused = paused;
+        }
+    }
+
+    /// Takes in a change that another directory made to the state they share. It is not among the
+    /// [changes](Self::take_changes) of this one.
+    pub fn hear(&mut self, change: &Change) {
+        let own = self.changes.len();
+        match change {
+            Change::Joined { client, at } => {
+                self.join(*at, client.clone());
+            }
+            Change::Left { id } => self.leave(*id),
+            Change::Placed { id, coordinate } => {
+                // Whoever made the change has judged it; a second opinion would let the two differ.
+                let node = self.state.node(*id);
+                let fits = coordinate.dimensions() == self.config.dimensions;
+                if let Some(node) = node.filter(|_| fits) {
+                    self.put_at(*id, node, coordinate.clone());
+                }
+            }
+            Change::Measured { from, to, rtt, at } => {
+                self.measure(*at, *from, *to, *rtt);
+            }
+            Change::Forgotten { from, to } => {
+                if let (Some(from), Some(to)) = (self.state.node(*from), self.state.node(*to)) {
+                    self.forget_leg(from, to);
+                }
+            }
+            Change::Altered { .. }
+            | Change::Heard { .. }
+            | Change::Engaged { .. }
+            | Change::Released { .. } => self.record(change.clone()),
+        }
+        self.changes.truncate(own);
     }
 
     /// A client says goodbye.
@@ -231,10 +314,7 @@ impl Directory {
         self.count(node, other, -1);
         self.record(Change::Forgotten { from, to });
         self.count(node, other, 1);
-        match self.belief(node, other) {
-            Some(belief) => self.edges.set(node, other, belief.rtt()),
-            None => self.edges.remove(node, other),
-        }
+        self.settle(node, other);
     }
 
     /// Takes in what a client measured, and says what of it was not believed.
@@ -250,34 +330,55 @@ impl Directory {
         let node = self.known(from)?;
         self.record(Change::Heard { id: from, at: now });
         let mut doubts = Vec::new();
-        if let Some(coordinate) = report.coordinate {
-            doubts.extend(self.place(from, node, coordinate));
-        }
         let most = self.config.neighbours * 2;
-        let dropped = report.legs.len().saturating_sub(most);
+        let mut dropped = report.legs.len().saturating_sub(most);
+        for (to, rtt) in report.legs.into_iter().take(most) {
+            match self.has_room(node, to, most) {
+                true => doubts.extend(self.measure(now, from, to, rtt)),
+                false => dropped += 1,
+            }
+        }
         if dropped > 0 {
             doubts.push(Doubt::TooMany { dropped });
         }
-        for (to, rtt) in report.legs.into_iter().take(most) {
-            doubts.extend(self.measure(now, from, to, rtt));
+        // After the legs, which the coordinate is compared with.
+        if let Some(coordinate) = report.coordinate {
+            doubts.extend(self.place(from, node, coordinate));
         }
         Ok(doubts)
     }
 
-    /// Shows the factors so many known legs again. A thousand take about a millisecond; some sixty
-    /// rounds over all legs, and one from time to time after that, teach all there is.
+    /// Whether a client may report this leg: one it reported before, or one more.
+    fn has_room(&self, node: Node, to: ClientId, most: usize) -> bool {
+        let legs = self.state.member(node).map_or(0, |m| m.measured.len());
+        let other = self.state.node(to);
+        legs < most || other.is_some_and(|other| self.state.measured(node, other).is_some())
+    }
+
+    /// Shows the factors so many known legs again, and judges clients by their witnesses in between. A
+    /// thousand take about three milliseconds; some sixty rounds over all legs, and one from time to
+    /// time after that, teach all there is.
     pub fn study(&mut self, legs: usize) {
         let places = self.state.places();
-        if places == 0 || self.edges.is_empty() {
+        if places == 0 {
             return;
         }
-        for _ in 0..legs {
+        for round in 0..legs {
+            if round % REFILE == 0 {
+                self.filed = (self.filed + 1) % places;
+                if self.filed == 0 {
+                    self.usual = Usual::of(&self.standing);
+                }
+                let node = Node::at(self.filed);
+                self.judge(node);
+                self.buckets.file(node, &self.factors);
+            }
             self.studied = (self.studied + 1) % places;
             let node = Node::at(self.studied);
             let known = self.edges.of(node);
             if !known.is_empty() {
                 let (to, rtt) = known[self.random.random_range(0..known.len())];
-                self.factors.observe(node, to, rtt);
+                self.teach(node, to, rtt);
             }
         }
     }
@@ -297,9 +398,8 @@ impl Directory {
             return Err(LookupError::SamePlace(source));
         }
         let (s, t) = (self.known(source)?, self.known(target)?);
-        let ranked = self.rank(s, t, k);
-        let chosen = self.choose(&ranked, k);
-        Ok(chosen
+        let relays = self.choose_among_more(s, t, k);
+        Ok(relays
             .iter()
             .map(|relay| self.candidate(s, *relay, t))
             .collect())
@@ -334,6 +434,12 @@ impl Directory {
     pub fn leg(&self, a: ClientId, b: ClientId) -> Option<Leg> {
         let (a, b) = (self.state.node(a)?, self.state.node(b)?);
         self.legs().leg(a, b)
+    }
+
+    /// Whether what a client reports is taken for lies at present, so that it is not offered as a relay.
+    pub fn is_distrusted(&self, id: ClientId) -> bool {
+        let node = self.state.node(id);
+        node.is_some_and(|node| self.standing[node.index()].is_bad(self.usual))
     }
 
     fn legs(&self) -> MeasuredElse<'_, Factorisation> {
@@ -372,9 +478,9 @@ impl Directory {
 
     /// The sessions a relay may carry.
     fn room(&self, node: Node) -> u16 {
-        let most = self.config.sessions_per_relay;
+        let most = self.config.most_sessions_per_relay;
         match self.state.member(node).map(|member| member.client.relaying) {
-            Some(Relaying::Yes) => most,
+            Some(Relaying::Yes) => self.config.sessions_per_relay,
             Some(Relaying::AtMost(own)) => own.min(most),
             Some(Relaying::No) | None => 0,
         }
@@ -390,22 +496,43 @@ impl Directory {
         let repeated = said_before
             .as_ref()
             .is_some_and(|before| new.moved_since(before) <= self.config.longest_jump);
-        if by > self.config.longest_jump && !repeated {
+        let doubted = self.config.trust == Trust::Weighed && !repeated;
+        if by > self.config.longest_jump && doubted {
             self.jumped[node.index()] = Some(new);
             return Some(Doubt::Jump { by });
         }
-        self.put_on_map(node, &new);
-        let coordinate = new;
+        self.put_at(id, node, new)
+    }
+
+    /// A client is there now; whether what it measured contradicts that.
+    fn put_at(&mut self, id: ClientId, node: Node, coordinate: Coordinate) -> Option<Doubt> {
+        self.jumped[node.index()] = None;
+        self.put_on_map(node, &coordinate);
         self.record(Change::Placed { id, coordinate });
-        None
+        self.is_misplaced(node).then(|| {
+            self.map.forget(node);
+            Doubt::Misplaced
+        })
     }
 
     fn put_on_map(&mut self, node: Node, coordinate: &Coordinate) {
         // Dimensions are checked before anything gets into the state.
         let _ = self.map.place(node, coordinate);
-        if let Some(member) = self.state.member(node) {
-            self.seeding.learn(member.client.origin, coordinate);
+        let Some(member) = self.state.member(node) else {
+            return;
+        };
+        let (origin, standing) = (member.client.origin, self.standing[node.index()]);
+        if !standing.taught && self.may_teach(node) {
+            self.standing[node.index()].taught = self.seeding.learn(origin, coordinate);
         }
+    }
+
+    /// Whether newcomers of a client's network may start from where it says it is: others have seen it,
+    /// and nothing speaks against it.
+    fn may_teach(&self, node: Node) -> bool {
+        let standing = self.standing[node.index()];
+        let trusted = (standing.seen || self.is_witnessed(node)) && !standing.is_bad(self.usual);
+        !self.is_misplaced(node) && (trusted || self.config.trust != Trust::Weighed)
     }
 
     fn measure(&mut self, at: Moment, from: ClientId, to: ClientId, rtt: Rtt) -> Option<Doubt> {
@@ -420,6 +547,9 @@ impl Directory {
         self.record(Change::Measured { from, to, rtt, at });
         self.count(node, other, 1);
         self.believe(node, other);
+        if !self.standing[other.index()].seen && self.is_witnessed(other) {
+            self.judge(other);
+        }
         let theirs = self.state.measured(other, node)?.rtt;
         let disputed = matches!(self.belief(node, other), Some(Belief::Disputed(_)));
         disputed.then_some(Doubt::Disagreement {
@@ -436,9 +566,13 @@ impl Directory {
     }
 
     fn believe(&mut self, a: Node, b: Node) {
-        if let Some(belief) = self.belief(a, b) {
-            self.edges.set(a, b, belief.rtt());
-            self.factors.observe(a, b, belief.rtt());
+        if let Some(rtt) = self.settle(a, b) {
+            self.teach(a, b, rtt);
+            for node in [a, b] {
+                if self.factors.samples(node) <= 1 {
+                    self.buckets.file(node, &self.factors);
+                }
+            }
         }
     }
 
@@ -461,6 +595,7 @@ impl Directory {
         self.edges.forget(node);
         self.map.forget(node);
         self.factors.forget(node);
+        self.buckets.forget(node);
         self.standing[node.index()] = Standing::default();
         self.jumped[node.index()] = None;
     }
@@ -474,25 +609,36 @@ impl Directory {
     fn learn_state(&mut self) {
         self.make_room();
         let members: Vec<Node> = self.state.members().map(|(node, _)| node).collect();
+        for node in &members {
+            self.standing[node.index()].seen = self.is_witnessed(*node);
+        }
+        for node in &members {
+            self.learn_legs(*node);
+        }
         for node in members {
-            let Some(member) = self.state.member(node) else {
-                continue;
-            };
-            let to: Vec<Node> = member.measured.iter().map(|leg| leg.to).collect();
-            if let Some(coordinate) = member.coordinate.clone() {
+            let member = self.state.member(node);
+            if let Some(coordinate) = member.and_then(|m| m.coordinate.clone()) {
                 self.put_on_map(node, &coordinate);
             }
-            for other in to {
-                // A leg that both ends know is met twice and counted once.
-                if node < other || self.state.measured(other, node).is_none() {
-                    self.count(node, other, 1);
-                    self.believe(node, other);
-                }
+        }
+    }
+
+    fn learn_legs(&mut self, node: Node) {
+        let measured = self.state.member(node).map_or(&[][..], |m| &m.measured);
+        let to: Vec<Node> = measured.iter().map(|leg| leg.to).collect();
+        for other in to {
+            // A leg that both ends know is met twice and counted once.
+            if node < other || self.state.measured(other, node).is_none() {
+                self.count(node, other, 1);
+                self.believe(node, other);
             }
         }
     }
 }
 
+/// Legs studied for each client that is judged and filed anew: that takes as long as learning a hundred
+/// legs, and vectors move slowly.
+const REFILE: usize = 64;
 /// Calls of [`Directory::expire`] that look at every leg once.
 const SWEEP: usize = 32;
 

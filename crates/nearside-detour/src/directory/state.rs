@@ -1,7 +1,7 @@
 //! What the directory knows, as one plain structure that only changes by [`Change`]s: kept in a store,
 //! they rebuild it after a restart or on another machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nearside_coords::{Coordinate, Node};
 use nearside_types::{Moment, Origin, Rtt, ServerAddr};
@@ -16,6 +16,13 @@ pub enum Change {
     /// A client joined, or joined again from elsewhere.
     Joined {
         /// Who it is.
+        client: Newcomer,
+        /// When.
+        at: Moment,
+    },
+    /// A client is seen elsewhere, or relays differently; what it measured stays.
+    Altered {
+        /// What is true of it now.
         client: Newcomer,
         /// When.
         at: Moment,
@@ -80,6 +87,18 @@ pub struct SessionKey {
     pub target: ClientId,
 }
 
+impl SessionKey {
+    /// Before all others, for ranges.
+    const FIRST: Self = Self {
+        source: ClientId(0),
+        target: ClientId(0),
+    };
+
+    const fn involves(self, relay: ClientId) -> [ClientId; 3] {
+        [self.source, self.target, relay]
+    }
+}
+
 /// What a client says when it joins, and what the directory sees of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Newcomer {
@@ -101,7 +120,7 @@ pub enum Relaying {
     No,
     /// As many as the directory thinks right.
     Yes,
-    /// At most so many.
+    /// So many, if the directory does not think that too many.
     AtMost(u16),
 }
 
@@ -140,6 +159,8 @@ pub struct State {
     free: Vec<Node>,
     by_id: BTreeMap<ClientId, Node>,
     sessions: BTreeMap<SessionKey, ClientId>,
+    /// The sessions that end when a client leaves: its own, and those it carries.
+    involved: BTreeSet<(ClientId, SessionKey)>,
 }
 
 impl State {
@@ -195,6 +216,12 @@ impl State {
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::Joined { client, at } => self.join(client, *at),
+            Change::Altered { client, at } => {
+                if let Some(member) = self.of(client.id) {
+                    member.client = client.clone();
+                    member.heard = *at;
+                }
+            }
             Change::Left { id } => self.leave(*id),
             Change::Heard { id, at } => {
                 if let Some(member) = self.of(*id) {
@@ -244,11 +271,9 @@ impl State {
             self.free.push(node);
             self.forget_legs(node, &member);
         }
-        let gone = |(session, relay): (&SessionKey, &ClientId)| {
-            let involved = [session.source, session.target, *relay].contains(&id);
-            involved.then_some(*session)
-        };
-        let ended: Vec<SessionKey> = self.sessions.iter().filter_map(gone).collect();
+        let from_first = self.involved.range((id, SessionKey::FIRST)..);
+        let of_client = from_first.take_while(|(client, _)| *client == id);
+        let ended: Vec<SessionKey> = of_client.map(|(_, session)| *session).collect();
         for session in ended {
             self.release(session);
         }
@@ -304,6 +329,8 @@ impl State {
         if let Some(member) = self.of(relay) {
             member.carries = member.carries.saturating_add(1);
             self.sessions.insert(session, relay);
+            self.involved
+                .extend(session.involves(relay).map(|client| (client, session)));
         }
     }
 
@@ -311,6 +338,9 @@ impl State {
         let Some(relay) = self.sessions.remove(&session) else {
             return;
         };
+        for client in session.involves(relay) {
+            self.involved.remove(&(client, session));
+        }
         if let Some(member) = self.of(relay) {
             member.carries = member.carries.saturating_sub(1);
         }

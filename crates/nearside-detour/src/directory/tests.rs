@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use nearside_coords::CoordinateParts;
+use nearside_coords::{CoordinateParts, Estimator};
 use nearside_types::{Asn, Origin};
 
 use super::*;
@@ -210,6 +210,39 @@ fn full_relays_and_those_that_do_not_relay_are_not_offered() {
 }
 
 #[test]
+fn a_relay_carries_what_it_says_up_to_what_the_directory_thinks_possible() {
+    let config = DirectoryConfig {
+        most_sessions_per_relay: 20,
+        ..DirectoryConfig::default()
+    };
+    let mut directory = Directory::new(config, 1);
+    for id in 0..100 {
+        directory.join(NOW, newcomer(id, &format!("198.18.{id}.1:9000")));
+    }
+    let relaying = [
+        (Relaying::Yes, 8),
+        (Relaying::AtMost(3), 3),
+        (Relaying::AtMost(15), 15),
+        (Relaying::AtMost(500), 20),
+        (Relaying::No, 0),
+    ];
+    for (relay, (relaying, room)) in (100..).zip(relaying) {
+        let mut client = newcomer(relay, &format!("198.19.{relay}.1:9000"));
+        client.relaying = relaying;
+        directory.join(NOW, client);
+        let sessions = (1..100).map(|target| SessionKey {
+            source: ClientId(0),
+            target: ClientId(target),
+        });
+        let engaged = sessions.filter(|session| {
+            let relay = ClientId(relay);
+            directory.engage(*session, relay).is_ok()
+        });
+        assert_eq!(engaged.count(), room, "{relaying:?}");
+    }
+}
+
+#[test]
 fn candidates_of_one_prefix_wait_while_there_are_others() {
     let mut directory = directory(4, Ranking::FactorSums);
     for id in 10..14 {
@@ -222,6 +255,42 @@ fn candidates_of_one_prefix_wait_while_there_are_others() {
     }
     assert_eq!(relays(&mut directory, 4), [10, 11, 2, 3]);
     assert_eq!(relays(&mut directory, 6), [10, 11, 2, 3, 12, 13]);
+}
+
+#[test]
+fn a_hundred_names_of_one_prefix_do_not_take_all_places() {
+    let mut directory = directory(12, Ranking::FactorSums);
+    for id in 100..200 {
+        directory.join(NOW, newcomer(id, &format!("203.0.113.{}:9000", id - 50)));
+        report(&mut directory, id, &[(0, 5), (1, 5)]);
+    }
+    for id in 2..12 {
+        report(&mut directory, id, &[(0, 50), (1, 50)]);
+    }
+    let chosen = relays(&mut directory, 8);
+    assert_eq!(chosen.len(), 8);
+    assert_eq!(chosen.iter().filter(|id| **id >= 100).count(), 2);
+}
+
+#[test]
+fn one_client_that_speaks_often_does_not_say_where_its_network_is() {
+    let mut directory = directory(0, Ranking::FactorSums);
+    let of_one_network = |id: u64| {
+        let mut client = newcomer(id, &format!("198.18.{id}.1:9000"));
+        client.origin.asn = Some(Asn(64_500));
+        client
+    };
+    directory.join(NOW, of_one_network(0));
+    for _ in 0..10 {
+        place(&mut directory, 0, 200.0);
+    }
+    let start = directory.join(NOW, of_one_network(1)).start;
+    assert_eq!(start, None);
+    for id in 1..4 {
+        directory.join(NOW, of_one_network(id));
+        place(&mut directory, id, 20.0);
+    }
+    assert!(directory.join(NOW, of_one_network(5)).start.is_some());
 }
 
 #[test]
@@ -290,4 +359,100 @@ fn the_change_log_rebuilds_the_state_and_a_restart_believes_the_same() {
     let restarted = Directory::restored(DirectoryConfig::default(), replayed, 5);
     assert!(restarted.edges.iter().eq(directory.edges.iter()));
     assert_eq!(restarted.standing, directory.standing);
+}
+
+#[test]
+fn a_stranger_in_a_crowd_is_no_relay_until_others_have_measured_it() {
+    let mut directory = directory(70, Ranking::FactorSums);
+    for id in 0..70 {
+        let legs: Vec<(u64, u32)> = (1..9).map(|step| ((id + step) % 70, 40)).collect();
+        report(&mut directory, id, &legs);
+    }
+    directory.join(NOW, newcomer(99, "198.19.99.1:9000"));
+    report(&mut directory, 99, &[(0, 1), (1, 1)]);
+    assert!(!relays(&mut directory, 8).contains(&99));
+    let own = directory.lookup(ClientId(99), ClientId(1), 8).unwrap();
+    assert_eq!(own.len(), 8, "it may ask, though");
+    let asked = (0..200).filter_map(|_| directory.whom_to_witness(ClientId(3)));
+    assert!(asked.map(|peer| peer.id).any(|id| id == ClientId(99)));
+    for witness in [2, 3, 4, 5] {
+        report(&mut directory, witness, &[(99, 3)]);
+    }
+    assert!(relays(&mut directory, 8).contains(&99));
+}
+
+#[test]
+fn nobody_reports_more_legs_than_a_directory_keeps() {
+    let mut directory = directory(80, Ranking::FactorSums);
+    let legs = |from: u64| (from..from + 40).map(|to| (to, 30)).collect::<Vec<_>>();
+    assert_eq!(report(&mut directory, 0, &legs(1)), []);
+    let doubts = report(&mut directory, 0, &legs(30));
+    assert_eq!(doubts, [Doubt::TooMany { dropped: 5 }]);
+}
+
+#[test]
+fn a_coordinate_that_fits_none_of_the_legs_is_not_used() {
+    let mut directory = directory(8, Ranking::Likelihood);
+    for id in 1..8 {
+        place(&mut directory, id, 10.0);
+        report(&mut directory, id, &[(0, 30)]);
+    }
+    assert_eq!(place(&mut directory, 0, 220.0), [Doubt::Misplaced]);
+    assert_eq!(directory.map.estimate(Node(0), Node(1)), None);
+    assert_eq!(place(&mut directory, 0, 30.0), []);
+    assert!(directory.map.estimate(Node(0), Node(1)).is_some());
+}
+
+#[test]
+fn two_directories_that_hear_of_each_other_know_the_same() {
+    let mut one = directory(0, Ranking::FactorSums);
+    let mut other = directory(0, Ranking::FactorSums);
+    let share = |one: &mut Directory, other: &mut Directory| {
+        let changes: Vec<Change> = one.take_changes().collect();
+        changes.iter().for_each(|change| other.hear(change));
+        assert_eq!(other.take_changes().count(), 0, "nothing echoes");
+    };
+    for id in 0..3 {
+        one.join(NOW, newcomer(id, &format!("198.18.{id}.1:9000")));
+    }
+    share(&mut one, &mut other);
+    other.join(NOW, newcomer(3, "198.18.3.1:9000"));
+    report(&mut other, 3, &[(0, 10), (1, 10)]);
+    place(&mut other, 3, 5.0);
+    share(&mut other, &mut one);
+    assert_eq!(relays(&mut one, 1), [3]);
+    assert_eq!(one.state(), other.state());
+    // A jump is believed when it is said again; who only hears of it has heard it once.
+    place(&mut other, 3, 900.0);
+    place(&mut other, 3, 900.0);
+    share(&mut other, &mut one);
+    assert_eq!(one.state(), other.state());
+    other.leave(ClientId(3));
+    share(&mut other, &mut one);
+    assert_eq!(one.state(), other.state());
+}
+
+#[test]
+fn who_comes_back_or_moves_keeps_its_legs_and_who_is_paused_is_not_offered() {
+    let mut directory = directory(4, Ranking::FactorSums);
+    report(&mut directory, 2, &[(0, 10), (1, 10)]);
+    report(&mut directory, 3, &[(0, 30), (1, 30)]);
+    assert_eq!(relays(&mut directory, 1), [2]);
+    let elsewhere = newcomer(2, "198.18.200.1:9000");
+    directory.join_again(NOW, elsewhere.clone());
+    assert!(directory.leg(ClientId(2), ClientId(0)).is_some());
+    let found = directory.lookup(ClientId(0), ClientId(1), 1).unwrap();
+    assert_eq!(found[0].relay.address, elsewhere.address);
+    directory.set_paused(ClientId(2), true);
+    assert_eq!(relays(&mut directory, 1), [3]);
+    directory.set_paused(ClientId(2), false);
+    assert_eq!(relays(&mut directory, 1), [2]);
+    assert!(!directory.alter(NOW, newcomer(9, "198.18.9.1:9000")));
+    assert_eq!(
+        directory
+            .join_again(NOW, newcomer(9, "198.18.9.1:9000"))
+            .start,
+        None
+    );
+    assert_eq!(directory.state().len(), 5);
 }

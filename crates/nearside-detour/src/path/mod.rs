@@ -41,6 +41,12 @@ pub enum Reason {
     LagDetected,
     /// The relay left, refused, or is not there any more.
     RelayFailed,
+    /// Nothing came any more.
+    Silent,
+    /// Too much got lost.
+    Lossy,
+    /// The game sends more than a relay takes.
+    TooFast,
 }
 
 /// What happened to a session.
@@ -93,20 +99,34 @@ pub struct PathSession {
     active: Route,
     lag: LagDetector,
     vetoes: BTreeMap<ClientId, Moment>,
+    /// Whether the game sends more than a relay takes.
+    too_fast: bool,
     events: VecDeque<Event>,
 }
 
 impl PathSession {
     /// A session on its direct path.
     pub fn new(config: PathConfig, now: Moment) -> Self {
+        Self::on(Route::Direct, config, now)
+    }
+
+    /// A session that has only this path as yet: the one through a relay where no direct one exists.
+    pub fn on(route: Route, config: PathConfig, now: Moment) -> Self {
         Self {
-            routes: BTreeMap::from([(Route::Direct, Watched::new(now))]),
-            active: Route::Direct,
+            routes: BTreeMap::from([(route, Watched::new(now))]),
+            active: route,
             lag: LagDetector::new(config.lag.clone()),
             vetoes: BTreeMap::new(),
+            too_fast: false,
             events: VecDeque::new(),
             config,
         }
+    }
+
+    /// There is a direct path after all.
+    pub fn handle_direct(&mut self, now: Moment) {
+        let direct = self.routes.entry(Route::Direct);
+        direct.or_insert_with(|| Watched::new(now));
     }
 
     /// The path to send on.
@@ -119,6 +139,11 @@ impl PathSession {
         self.routes.get(&route)?.score(&self.config)
     }
 
+    /// How much a path's round trips differ from one to the next.
+    pub fn jitter(&self, route: Route) -> Option<Rtt> {
+        self.routes.get(&route)?.jitter()
+    }
+
     /// Measured paths beside the active one, the quickest first.
     pub fn backups(&self) -> Vec<Route> {
         let others = self.routes.keys().filter(|route| **route != self.active);
@@ -129,10 +154,11 @@ impl PathSession {
         scored.into_iter().map(|(_, route)| route).collect()
     }
 
-    /// The directory's candidates; those that are vetoed, or in use already, are not taken anew.
+    /// The directory's candidates; those that are vetoed, or in use already, are not taken anew, nor
+    /// are more than a session can measure.
     pub fn handle_candidates(&mut self, now: Moment, relays: impl IntoIterator<Item = ClientId>) {
         for relay in relays {
-            if !self.is_vetoed(relay, now) {
+            if !self.is_vetoed(relay, now) && self.routes.len() <= self.config.most_candidates {
                 let route = self.routes.entry(Route::Via(relay));
                 route.or_insert_with(|| Watched::new(now));
             }
@@ -150,9 +176,66 @@ impl PathSession {
         };
         watched.sampled(now, rtt, warm, &self.config);
         if route == self.active && self.lag.push(rtt) {
-            self.leave_active(now, Reason::LagDetected);
+            self.active_lags(now);
         }
         self.reconsider(now);
+    }
+
+    /// Probes on the active path come late or not at all. It is left for one that is quicker than it is
+    /// now, or that answers while it does not: when nothing answers, the fault is not the relay's.
+    fn active_lags(&mut self, now: Moment) {
+        let Some((to, score)) = self.best_other() else {
+            return;
+        };
+        let (active, other) = (&self.routes[&self.active], &self.routes[&to]);
+        let leave = match active.recent(self.config.lag.recent) {
+            Some(recent) => gain_us(recent, score) >= i64::from(self.config.margin.as_micros()),
+            None => other.answered() > active.answered(),
+        };
+        if leave {
+            self.leave_active(now, Reason::LagDetected);
+        }
+    }
+
+    /// Packets of the game come later than they used to on the active path, by so much: it is left if
+    /// another path is not slower than that. Whether it was.
+    pub fn handle_late(&mut self, now: Moment, by: Rtt) -> bool {
+        let Some(((_, other), active)) = self.best_other().zip(self.score(self.active)) else {
+            return false;
+        };
+        let late = i64::from(by.as_micros()) + gain_us(active, other);
+        if late > 0 {
+            self.leave_active(now, Reason::LagDetected);
+        }
+        late > 0
+    }
+
+    /// Too many packets of the game get lost on the active path, and fewer on others: the best of those
+    /// is used.
+    pub fn handle_losses(&mut self, now: Moment) {
+        self.leave_active(now, Reason::Lossy);
+    }
+
+    /// Whether the game sends more than relays take: then it stays on the direct path, where there is one,
+    /// and no relay is to blame. Says whether that is news.
+    pub fn handle_pace(&mut self, now: Moment, too_fast: bool) -> bool {
+        let news = std::mem::replace(&mut self.too_fast, too_fast) != too_fast;
+        let may_leave = self.active != Route::Direct && self.routes.contains_key(&Route::Direct);
+        if news && too_fast && may_leave {
+            self.switch(now, Route::Direct, Reason::TooFast);
+        }
+        news
+    }
+
+    /// Nothing comes on the active path any more, and this one is used at once. What was known of the
+    /// old one does not count any more; it is not vetoed, since the fault may be anybody's.
+    pub fn fail_over(&mut self, now: Moment, to: Route) {
+        let left = self.active;
+        if to == left || !self.routes.contains_key(&to) {
+            return;
+        }
+        self.switch(now, to, Reason::Silent);
+        self.routes.insert(left, Watched::new(now));
     }
 
     /// The paper's API: the game says that updates come late. The next backup is used at once.
@@ -162,11 +245,13 @@ impl PathSession {
 
     /// A relay is gone or refuses.
     pub fn handle_relay_failed(&mut self, now: Moment, relay: ClientId) {
-        self.veto(now, relay);
-        if self.active == Route::Via(relay) {
-            self.leave_active(now, Reason::RelayFailed);
+        match self.active == Route::Via(relay) {
+            true => self.leave_active(now, Reason::RelayFailed),
+            false => {
+                self.veto(now, relay);
+                self.routes.remove(&Route::Via(relay));
+            }
         }
-        self.routes.remove(&Route::Via(relay));
     }
 
     /// What to do now.
@@ -181,7 +266,7 @@ impl PathSession {
             return Output::Measure(*route);
         }
         let next = self.routes.values().map(Watched::next).min();
-        Output::Wait(next.expect("the direct path is always there"))
+        Output::Wait(next.unwrap_or(now + self.config.cold_interval))
     }
 
     /// The active path, the direct one and the best backups are kept warm: measured often.
@@ -204,6 +289,11 @@ impl PathSession {
         let Some((to, score)) = self.best_other() else {
             return;
         };
+        // When nothing has answered since the active path did, the line itself is down.
+        let (active, other) = (&self.routes[&self.active], &self.routes[&to]);
+        if active.has_just_lost() && other.answered() <= active.answered() {
+            return;
+        }
         let gain = gain_us(current, score);
         let margin = i64::from(self.config.margin.as_micros());
         // A detour must earn its relay; going back to the direct path needs no such excuse.
@@ -219,18 +309,21 @@ impl PathSession {
         }
     }
 
+    /// The best path beside the active one, of those that take what the game sends.
     fn best_other(&self) -> Option<(Route, Rtt)> {
-        let best = *self.backups().first()?;
+        let mut backups = self.backups().into_iter();
+        let best = backups.find(|route| !self.too_fast || *route == Route::Direct)?;
         Some((best, self.score(best)?))
     }
 
     /// Falls to the next backup; a relay that lagged is vetoed. The direct path has no backup but a
-    /// measured detour, and stays if there is none.
+    /// measured detour, and stays if there is none; so does the only path of all.
     fn leave_active(&mut self, now: Moment, reason: Reason) {
         let left = self.active;
         let to = match self.best_other() {
             Some((to, _)) => to,
-            None => Route::Direct,
+            None if self.routes.contains_key(&Route::Direct) => Route::Direct,
+            None => return,
         };
         if let Route::Via(relay) = left {
             self.veto(now, relay);
@@ -261,6 +354,12 @@ impl PathSession {
         self.vetoes.retain(|_, until| *until > now);
         self.vetoes.insert(relay, until);
         self.events.push_back(Event::Vetoed { relay, until });
+    }
+
+    /// The relays that are not used for a while.
+    pub fn vetoed(&self, now: Moment) -> impl Iterator<Item = ClientId> {
+        let vetoes = self.vetoes.iter().filter(move |(_, until)| **until > now);
+        vetoes.map(|(relay, _)| *relay)
     }
 
     fn is_vetoed(&self, relay: ClientId, now: Moment) -> bool {

@@ -14,6 +14,7 @@ pub(super) struct Watched {
     /// The first answer pays for NAT mappings and caches, and is not counted.
     met: bool,
     next: Moment,
+    answered: Option<Moment>,
 }
 
 impl Watched {
@@ -22,6 +23,7 @@ impl Watched {
             samples: VecDeque::new(),
             met: false,
             next: now,
+            answered: None,
         }
     }
 
@@ -51,8 +53,12 @@ impl Watched {
                 true => config.warm_interval,
                 false => config.cold_interval,
             };
-        if !self.met && rtt.is_some() {
-            self.met = true;
+        if rtt.is_some() {
+            self.answered = Some(now);
+        }
+        // Before that one, losses say only that the other end is not there yet.
+        if !self.met {
+            self.met = rtt.is_some();
             return;
         }
         if self.samples.len() == config.window {
@@ -61,13 +67,54 @@ impl Watched {
         self.samples.push_back(rtt);
     }
 
-    /// The quantile of recent samples, lost ones as very late; `None` while they are few.
+    /// When something came back last.
+    pub(super) fn answered(&self) -> Option<Moment> {
+        self.answered
+    }
+
+    /// Whether the last sample got lost.
+    pub(super) fn has_just_lost(&self) -> bool {
+        self.samples.back() == Some(&None)
+    }
+
+    /// The median of the last few samples; `None` when the last one got lost.
+    pub(super) fn recent(&self, samples: usize) -> Option<Rtt> {
+        if self.has_just_lost() {
+            return None;
+        }
+        let last = self.samples.iter().rev().take(samples).flatten();
+        let mut sorted: Vec<f64> = last.map(|rtt| rtt.as_millis_f64()).collect();
+        sorted.sort_by(f64::total_cmp);
+        quantile(&sorted, 0.5).map(Rtt::from_millis_f64)
+    }
+
+    /// How much one sample differs from the next, on average; `None` below two.
+    pub(super) fn jitter(&self) -> Option<Rtt> {
+        let answered: Vec<u32> = self
+            .samples
+            .iter()
+            .flatten()
+            .map(|rtt| rtt.as_micros())
+            .collect();
+        let steps = answered
+            .windows(2)
+            .map(|pair| u64::from(pair[0].abs_diff(pair[1])));
+        let mean = steps
+            .sum::<u64>()
+            .checked_div(answered.len().saturating_sub(1) as u64)?;
+        u32::try_from(mean).ok().map(Rtt::from_micros)
+    }
+
+    /// The quantile of recent samples; `None` while they are few. Lost ones count as very late, unless
+    /// they are so few that they are weather.
     pub(super) fn score(&self, config: &PathConfig) -> Option<Rtt> {
         if self.samples.len() < config.least_samples {
             return None;
         }
-        let late = config.loss_counts_as;
-        let each = self.samples.iter().map(|rtt| rtt.unwrap_or(late));
+        let lost = self.samples.iter().filter(|rtt| rtt.is_none()).count();
+        let weather = lost as f64 <= self.samples.len() as f64 * config.tolerated_loss;
+        let late = (!weather).then_some(config.loss_counts_as);
+        let each = self.samples.iter().filter_map(|rtt| rtt.or(late));
         let mut sorted: Vec<f64> = each.map(Rtt::as_millis_f64).collect();
         sorted.sort_by(f64::total_cmp);
         quantile(&sorted, config.quantile).map(Rtt::from_millis_f64)

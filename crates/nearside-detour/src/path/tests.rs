@@ -202,3 +202,103 @@ fn a_lag_of_the_direct_path_without_detours_changes_nothing() {
     let events = run(&mut session, at(1), at(5), figure_1);
     assert_eq!(events, []);
 }
+
+#[test]
+fn a_relay_that_slows_down_a_little_is_kept_where_nothing_is_better() {
+    let mut session = PathSession::new(PathConfig::default(), at(0));
+    session.handle_candidates(at(0), [NEAR]);
+    let slower = |now: Moment, route| match route {
+        Route::Direct => Some(ms(200)),
+        Route::Via(_) => Some(if now < at(60) { ms(45) } else { ms(60) }),
+    };
+    let events = run(&mut session, at(0), at(120), slower);
+    assert_eq!(session.active(), Route::Via(NEAR), "{events:?}");
+    assert_eq!(switches(&events).len(), 1);
+}
+
+#[test]
+fn an_outage_of_ones_own_line_vetoes_nobody() {
+    let mut session = session();
+    run(&mut session, at(0), at(60), figure_1);
+    let events = run(&mut session, at(60), at(90), |_, _| None);
+    assert_eq!(events, []);
+    let events = run(&mut session, at(90), at(140), figure_1);
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::Vetoed { .. })),
+        "{events:?}"
+    );
+    assert_eq!(session.active(), Route::Via(NEAR));
+}
+
+#[test]
+fn silence_moves_at_once_and_the_old_path_has_to_prove_itself_anew() {
+    let mut session = session();
+    run(&mut session, at(0), at(60), figure_1);
+    session.fail_over(at(60), Route::Via(NEXT));
+    assert_eq!(session.active(), Route::Via(NEXT));
+    let dead = |now: Moment, route| match route {
+        Route::Via(NEAR) => None,
+        _ => figure_1(now, route),
+    };
+    run(&mut session, at(60), at(90), dead);
+    assert_eq!(session.active(), Route::Via(NEXT));
+    run(&mut session, at(90), at(200), figure_1);
+    assert_eq!(session.active(), Route::Via(NEAR), "and may");
+}
+
+#[test]
+fn late_packets_move_the_session_only_to_what_is_not_slower() {
+    let mut session = session();
+    run(&mut session, at(0), at(60), figure_1);
+    assert!(!session.handle_late(at(60), ms(15)), "NEXT is 20 ms slower");
+    assert!(session.handle_late(at(60), ms(25)));
+    assert_eq!(session.active(), Route::Via(NEXT));
+}
+
+#[test]
+fn a_session_without_a_direct_path_stays_on_its_only_one() {
+    let mut session = PathSession::on(Route::Via(NEAR), PathConfig::default(), at(0));
+    session.report_lag(at(1));
+    assert_eq!(session.active(), Route::Via(NEAR));
+    session.handle_direct(at(2));
+    run(&mut session, at(2), at(30), |_, route| {
+        Some(if route == Route::Direct {
+            ms(40)
+        } else {
+            ms(90)
+        })
+    });
+    assert_eq!(session.active(), Route::Direct);
+}
+
+#[test]
+fn two_lost_probes_are_no_reason_to_take_a_slower_path() {
+    let mut session = PathSession::new(PathConfig::default(), at(0));
+    session.handle_candidates(at(0), [NEAR]);
+    let events = run(&mut session, at(0), at(120), |now, route| match route {
+        Route::Direct if now == at(40) || now == at(43) => None,
+        Route::Direct => Some(ms(50)),
+        Route::Via(_) => Some(ms(62)),
+    });
+    assert_eq!(events, []);
+}
+
+#[test]
+fn a_game_that_is_too_fast_for_relays_stays_direct_until_it_is_not() {
+    let mut session = session();
+    run(&mut session, at(0), at(30), figure_1);
+    assert!(session.handle_pace(at(30), true));
+    assert_eq!(session.active(), Route::Direct);
+    let events = run(&mut session, at(30), at(60), figure_1);
+    assert_eq!(switches(&events), [(Route::Direct, Reason::TooFast)]);
+    assert!(
+        session.vetoed(at(60)).next().is_none(),
+        "no relay is to blame"
+    );
+    assert!(session.handle_pace(at(60), false));
+    let events = run(&mut session, at(60), at(70), figure_1);
+    let back = (Route::Via(NEAR), Reason::QuickerDetour);
+    assert_eq!(switches(&events), [back]);
+}
