@@ -1,0 +1,79 @@
+//! All sockets of a player's thread in one row, as waiting wants them.
+
+use std::net::SocketAddr;
+
+use nearside_net::UdpPort;
+
+use crate::games::Guest;
+
+/// What a socket is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Wakes the loop for orders.
+    Bell,
+    /// Speaks to the world; number 0 is the one everybody knows.
+    World(u8),
+    /// Games connect to it.
+    Listen,
+    /// Speaks plainly to the game server for a game on this machine.
+    Plain(u16),
+    /// Speaks to the game server for a player elsewhere.
+    Beside(Guest, u16),
+}
+
+/// One socket.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) usage: Use,
+    pub(crate) port: UdpPort,
+}
+
+/// The row.
+#[derive(Debug, Default)]
+pub(crate) struct Ports {
+    slots: Vec<Slot>,
+}
+
+impl Ports {
+    pub(crate) fn add(&mut self, usage: Use, port: UdpPort) {
+        self.slots.push(Slot { usage, port });
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &UdpPort> {
+        self.slots.iter().map(|slot| &slot.port)
+    }
+
+    pub(crate) fn at(&mut self, index: usize) -> Option<&mut Slot> {
+        self.slots.get_mut(index)
+    }
+
+    pub(crate) fn of(&self, usage: Use) -> Option<&UdpPort> {
+        let slot = self.slots.get(self.place(usage)?)?;
+        Some(&slot.port)
+    }
+
+    /// Where in the row the socket for something is.
+    pub(crate) fn place(&self, usage: Use) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.usage == usage)
+    }
+
+    /// The socket to the world with this number, of the destination's family.
+    pub(crate) fn world(&self, number: u8, to: SocketAddr) -> Option<&UdpPort> {
+        let slot = self.slots.get(self.place_in_world(number, to)?)?;
+        Some(&slot.port)
+    }
+
+    /// Where in the row that one is.
+    pub(crate) fn place_in_world(&self, number: u8, to: SocketAddr) -> Option<usize> {
+        let fits = |slot: &Slot| {
+            let same_family = slot.port.local_addr().is_ipv4() == to.is_ipv4();
+            slot.usage == Use::World(number) && same_family
+        };
+        self.slots.iter().position(fits)
+    }
+
+    /// Closes the sockets that are of no use any more.
+    pub(crate) fn retain(&mut self, keep: impl Fn(Use) -> bool) {
+        self.slots.retain(|slot| keep(slot.usage));
+    }
+}
