@@ -29,9 +29,9 @@ impl Cost {
             .then(|| Self((units * PARTS as f64).round() as u64))
     }
 
-    /// That many servers at the default price.
+    /// That many servers at the default price; more than can be counted are infinitely dear.
     pub const fn servers(number: usize) -> Self {
-        Self(number as u64 * PARTS)
+        Self((number as u64).saturating_mul(PARTS))
     }
 
     /// In the operator's unit.
@@ -118,6 +118,12 @@ mod tests {
         let dearest = Cost::from_units(1e6).unwrap();
         let all: Cost = std::iter::repeat_n(dearest, 1_000_000).sum();
         assert_eq!(all.as_units(), 1e12);
+    }
+
+    #[test]
+    fn any_number_of_servers_has_a_cost() {
+        assert_eq!(Cost::servers(usize::MAX), Cost::INFINITE);
+        assert!(Cost::servers(18_446_744_073_710) > Cost::servers(1_000_000));
     }
 
     #[test]

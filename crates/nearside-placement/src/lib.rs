@@ -32,7 +32,7 @@ mod verify;
 
 pub use allocation::Allocation;
 pub use cost::Cost;
-pub use curve::{Curve, CurvePoint, MinDelay, curve, min_delay};
+pub use curve::{Curve, CurvePoint, MinDelay, MinDelayError, curve, min_delay};
 pub use delay::Delay;
 pub use ids::{ClientId, ServerId};
 pub use instance::{

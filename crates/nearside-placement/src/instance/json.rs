@@ -7,6 +7,7 @@ use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
+use super::object::{self, Object};
 use super::{Instance, InstanceError, InstanceParts, Latency, Server, ServerGraph};
 use crate::matrix::MatrixBuilder;
 use crate::{Cost, Delay, DelayMatrix, ServerId};
@@ -55,7 +56,8 @@ impl PlacementFile {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn from_json(text: &[u8]) -> Result<Self, PlacementFileError> {
-        serde_json::from_slice::<Form>(text)?.check()
+        let Object(form) = serde_json::from_slice::<Object<Form>>(text)?;
+        form.check()
     }
 
     /// Writes the JSON form, delays one-way.
@@ -76,6 +78,7 @@ struct Form {
     latency: Latency,
     processing_ms: Option<f64>,
     clients: Vec<String>,
+    #[serde(deserialize_with = "servers")]
     servers: Vec<ServerForm>,
     #[serde(deserialize_with = "client_server")]
     client_server_ms: DelayMatrix,
@@ -84,15 +87,27 @@ struct Form {
     server_links: Option<Vec<(String, String)>>,
 }
 
+impl object::Written for Form {
+    const EXPECTED: &'static str = "an instance: an object with `clients`, `servers`, `client_server_ms` and `server_server_ms`";
+}
+
 /// A server as files write it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerForm {
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "object::places",
+        skip_serializing_if = "Option::is_none"
+    )]
     capacity: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
+}
+
+impl object::Written for ServerForm {
+    const EXPECTED: &'static str = "an object such as {\"name\": \"fra\", \"capacity\": 10}";
 }
 
 impl Form {
@@ -153,6 +168,13 @@ fn client_server<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DelayMatr
     deserializer.deserialize_seq(Rows("client_server_ms"))
 }
 
+/// Reads `servers`.
+pub(crate) fn servers<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<ServerForm>, D::Error> {
+    object::list(deserializer, "servers")
+}
+
 /// Reads `server_server_ms`.
 pub(crate) fn server_server<'de, D: Deserializer<'de>>(
     deserializer: D,
@@ -206,12 +228,12 @@ impl<'de> Visitor<'de> for Row<'_> {
         let misplaced = |error| A::Error::custom(format_args!("{}{error}", self.field));
         loop {
             let (row, column) = self.matrix.position();
-            let cell = Cell {
-                field: self.field,
-                row,
-                column,
+            // Also what is no number at all, such as NaN or 1e999, is named with its cell.
+            let unread = |error| {
+                let field = self.field;
+                A::Error::custom(format_args!("{field}[{row}][{column}]: {error}"))
             };
-            let Some(millis) = cells.next_element_seed(cell)? else {
+            let Some(millis) = cells.next_element_seed(Cell).map_err(unread)? else {
                 break;
             };
             self.matrix.push(millis).map_err(misplaced)?;
@@ -221,11 +243,7 @@ impl<'de> Visitor<'de> for Row<'_> {
 }
 
 /// Reads one cell: a number, or null where there is no path.
-struct Cell {
-    field: &'static str,
-    row: usize,
-    column: usize,
-}
+struct Cell;
 
 impl<'de> DeserializeSeed<'de> for Cell {
     type Value = Option<f64>;
@@ -239,8 +257,7 @@ impl Visitor<'_> for Cell {
     type Value = Option<f64>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { field, row, column } = self;
-        write!(f, "{field}[{row}][{column}]: milliseconds or null")
+        f.write_str("milliseconds or null")
     }
 
     fn visit_f64<E>(self, millis: f64) -> Result<Option<f64>, E> {
@@ -388,7 +405,15 @@ mod tests {
             "{negative}"
         );
         let word = refusal(|text| text.replace("5.5", "\"far\""));
-        assert!(word.contains("client_server_ms[0][2]"), "{word}");
+        assert!(
+            word.contains("client_server_ms[0][2]") && word.contains("\"far\""),
+            "{word}"
+        );
+        for unwritable in ["NaN", "1e999", "-Infinity"] {
+            let refused = refusal(|text| text.replace("5.5", unwritable));
+            assert!(refused.contains("client_server_ms[0][2]"), "{refused}");
+            assert_eq!(refused.matches(" line ").count(), 1, "{refused}");
+        }
         let short = refusal(|text| text.replace("[1, 0, 1]", "[1, 0]"));
         assert!(short.contains("server_server_ms[1] has 2 cells"), "{short}");
     }
@@ -401,6 +426,29 @@ mod tests {
         assert!(cost.contains("servers[2].cost (server `s3`)"), "{cost}");
         let bound = refusal(|text| text.replace("_ms\": 6", "_ms\": -6"));
         assert!(bound.contains("delay_bound_ms: -6"), "{bound}");
+        for (places, told) in [
+            ("-1", "`-1`"),
+            ("2.5", "`2.5`"),
+            ("\"ten\"", "\"ten\""),
+            ("5e9", ""),
+        ] {
+            let capacity = format!("\"capacity\": {places}");
+            let capacity = refusal(|text| text.replace("\"capacity\": 1", &capacity));
+            assert!(capacity.contains("servers[1]: "), "{capacity}");
+            assert!(capacity.contains("from 0 to 4294967295"), "{capacity}");
+            assert!(capacity.contains(told), "{capacity}");
+        }
+        for named in ["\"s1\"", "[\"s1\", 3]"] {
+            let named = refusal(|text| text.replace("{\"name\": \"s1\"}", named));
+            assert!(named.contains("servers[0]: "), "{named}");
+            assert!(named.contains("an object such as"), "{named}");
+        }
+        let alone =
+            refusal(|text| text.replace("[{\"name\": \"s1\"}", "7, \"x\": [{\"name\": \"s1\"}"));
+        assert!(
+            alone.contains("servers: a list, each an object such as"),
+            "{alone}"
+        );
         let missing = refusal(|text| text.replace("\"clients\": [\"c1\", \"c2\"],", ""));
         assert!(missing.contains("clients"), "{missing}");
     }

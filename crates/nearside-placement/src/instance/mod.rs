@@ -5,12 +5,14 @@ mod edit;
 mod error;
 mod graph;
 mod json;
+mod object;
 
 pub use error::InstanceError;
 pub(crate) use error::is_printable;
 pub use graph::{DEFAULT_NEIGHBOURS, ServerGraph};
 pub use json::{PlacementFile, PlacementFileError};
-pub(crate) use json::{ServerForm, delay, server_server};
+pub(crate) use json::{ServerForm, delay, server_server, servers};
+pub(crate) use object::{Object, Written};
 
 use std::collections::HashMap;
 
@@ -217,6 +219,28 @@ impl Instance {
         self.servers.iter().all(|server| server.cost == Cost::ONE)
     }
 
+    /// Places for these clients on all servers that at least one of them reaches, however far;
+    /// `None` when one such server takes any number.
+    pub fn places_for(&self, clients: &[ClientId]) -> Option<usize> {
+        let reached = |server: &ServerId| {
+            let mut ways = clients.iter().map(|&client| self.access(client, *server));
+            ways.any(Delay::is_usable)
+        };
+        let capacities = self.server_ids().filter(reached);
+        let capacities = capacities.map(|server| self.servers[server.index()].capacity);
+        capacities
+            .map(|places| places.map(|places| places as usize))
+            .sum()
+    }
+
+    /// How many places there are, when that is fewer than clients. No bound helps then, and nobody in
+    /// particular is in the way.
+    pub fn too_few_places(&self) -> Option<usize> {
+        let capacities = self.servers.iter().map(|server| server.capacity);
+        let places: Option<usize> = capacities.map(|places| Some(places? as usize)).sum();
+        places.filter(|&places| places < self.clients.len())
+    }
+
     /// The same instance with the delays between servers replaced by shortest paths over servers:
     /// what holds when servers forward for each other, as in the paper's server network. Unknown
     /// cells between connected servers become known.
@@ -306,6 +330,26 @@ mod tests {
         assert_eq!(second.clients(), ["c2"]);
         let row = second.access_row(ClientId::new(0));
         assert_eq!(row, instance.access_row(ClientId::new(1)));
+    }
+
+    #[test]
+    fn places_are_counted_where_somebody_can_go() {
+        let mut parts = samples::figure1_parts();
+        for server in &mut parts.servers {
+            server.capacity = Some(0);
+        }
+        parts.servers[1].capacity = Some(1);
+        let instance = Instance::new(parts.clone()).unwrap();
+        assert_eq!(instance.too_few_places(), Some(1));
+        let second = [ClientId::new(1)];
+        assert_eq!(instance.places_for(&second), Some(1));
+        parts.client_server.set(1, 1, Delay::UNREACHABLE);
+        let instance = Instance::new(parts.clone()).unwrap();
+        assert_eq!(instance.places_for(&second), Some(0));
+        parts.servers[0].capacity = None;
+        let instance = Instance::new(parts).unwrap();
+        assert_eq!(instance.places_for(&second), None);
+        assert_eq!(instance.too_few_places(), None);
     }
 
     #[test]

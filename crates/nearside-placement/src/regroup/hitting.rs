@@ -2,22 +2,46 @@
 
 use std::collections::BTreeSet;
 
-use crate::ClientId;
+use crate::{Budget, ClientId};
 
 /// Decisions after which the search gives up; thousands of conflicts need a smarter one.
 const PATIENCE: usize = 200_000;
 
+/// Decisions between two looks at the clock.
+const DECISIONS_PER_LOOK: usize = 64;
+
 /// The fewest clients that hit every group, ascending; `None` when that takes too long.
-pub(super) fn fewest(groups: &[&[ClientId]]) -> Option<Vec<ClientId>> {
-    let mut patience = PATIENCE;
+pub(super) fn fewest(groups: &[&[ClientId]], budget: &Budget<'_>) -> Option<Vec<ClientId>> {
+    let mut patience = Patience {
+        left: PATIENCE,
+        budget,
+    };
     for size in disjoint(groups, &BTreeSet::new()).. {
         match hit(groups, &mut BTreeSet::new(), size, &mut patience) {
             Some(hitters) => return Some(hitters.into_iter().collect()),
-            None if patience == 0 => return None,
+            None if patience.left == 0 => return None,
             None => {}
         }
     }
     None
+}
+
+/// How long to go on.
+struct Patience<'b> {
+    left: usize,
+    budget: &'b Budget<'b>,
+}
+
+impl Patience<'_> {
+    /// One decision more, if there is time for it.
+    fn decide(&mut self) -> Option<()> {
+        let look = self.left.is_multiple_of(DECISIONS_PER_LOOK);
+        if look && self.budget.time_is_up() {
+            self.left = 0;
+        }
+        self.left = self.left.checked_sub(1)?;
+        Some(())
+    }
 }
 
 /// At most `left` more clients, so that everybody's group is hit. Branches on the smallest group not
@@ -26,9 +50,9 @@ fn hit(
     groups: &[&[ClientId]],
     chosen: &mut BTreeSet<ClientId>,
     left: usize,
-    patience: &mut usize,
+    patience: &mut Patience<'_>,
 ) -> Option<BTreeSet<ClientId>> {
-    *patience = patience.checked_sub(1)?;
+    patience.decide()?;
     let open = groups.iter().filter(|group| !is_hit(group, chosen));
     let Some(smallest) = open.min_by_key(|group| group.len()) else {
         return Some(chosen.clone());
@@ -76,7 +100,7 @@ mod tests {
     fn fewest_of(numbers: &[&[usize]]) -> Vec<usize> {
         let groups = groups(numbers);
         let groups: Vec<&[ClientId]> = groups.iter().map(Vec::as_slice).collect();
-        let fewest = fewest(&groups).unwrap();
+        let fewest = fewest(&groups, &Budget::unlimited(1)).unwrap();
         fewest.into_iter().map(ClientId::index).collect()
     }
 

@@ -6,6 +6,7 @@
 //! hit every conflict; the fewest that hit all conflicts known so far either do, or leave another
 //! conflict to be found. The first that leave none are the answer.
 
+mod alone;
 mod conflict;
 mod hitting;
 mod partial;
@@ -36,41 +37,100 @@ impl Regrouping {
 }
 
 /// A group of players that makes the bound impossible, with no one in it who could be left out of the
-/// blame. `None` when the bound can be kept, or the budget ended before that was decided.
+/// blame, as far as the budget allows. `None` when the bound can be kept, or the budget ended before that
+/// was decided.
 pub fn explain(task: Task<'_>, budget: &Budget<'_>) -> Option<Conflict> {
-    let mut judge = Judge::new(task, *budget);
-    let everybody: Vec<ClientId> = task.instance.client_ids().collect();
-    conflict::find(&mut judge, &everybody)
+    alone::conflicts(task).into_iter().next().or_else(|| {
+        let mut judge = Judge::new(task, *budget);
+        let everybody: Vec<ClientId> = task.instance.client_ids().collect();
+        conflict::find(&mut judge, &everybody)
+    })
 }
 
 /// The fewest players to move so that the bound holds for the others.
 pub fn regroup(task: Task<'_>, budget: &Budget<'_>) -> Regrouping {
-    let mut judge = Judge::new(task, *budget);
-    let mut conflicts: Vec<Conflict> = Vec::new();
-    let mut at_least = 0;
-    let moved = loop {
-        let Some(moved) = hitting::fewest(&groups(&conflicts)) else {
-            break None;
-        };
-        at_least = moved.len();
-        let stay = without(task, &moved);
-        match judge.can_be_together(&stay) {
-            Answer::Yes => break Some(moved),
-            Answer::Unknown => break None,
-            Answer::No => {}
+    let crowded_out = without_place(task);
+    if crowded_out > 0 {
+        // Every group of one more than there are places is a conflict, and they are too many to list.
+        let moved = partial::leave_out(task, budget);
+        if moved.len() == crowded_out {
+            return Regrouping {
+                moved,
+                at_least: crowded_out,
+                conflicts: Vec::new(),
+                counts: Counts::default(),
+            };
         }
-        let found = conflict::find_several(&mut judge, stay);
-        if found.is_empty() {
-            break None;
-        }
-        conflicts.extend(found);
-    };
-    Regrouping {
-        moved: moved.unwrap_or_else(|| partial::leave_out(task)),
-        at_least,
-        conflicts,
-        counts: judge.counts,
     }
+    // The other half is for whom to leave out when the search does not end in this one.
+    let mut search = Search::new(task, budget.part_of_time(2));
+    let moved = search.run();
+    Regrouping {
+        moved: moved.unwrap_or_else(|| partial::leave_out(task, budget)),
+        at_least: search.at_least.max(crowded_out),
+        conflicts: search.conflicts,
+        counts: search.judge.counts,
+    }
+}
+
+/// The search for the fewest who hit every conflict.
+struct Search<'i, 'b> {
+    judge: Judge<'i, 'b>,
+    /// Whoever has no server in reach goes in any case, and is in no other conflict.
+    alone: Vec<ClientId>,
+    conflicts: Vec<Conflict>,
+    at_least: usize,
+}
+
+impl<'i, 'b> Search<'i, 'b> {
+    fn new(task: Task<'i>, budget: Budget<'b>) -> Self {
+        let conflicts = alone::conflicts(task);
+        let alone: Vec<ClientId> = conflicts
+            .iter()
+            .flat_map(|conflict| &conflict.clients)
+            .copied()
+            .collect();
+        Self {
+            judge: Judge::new(task, budget),
+            at_least: alone.len(),
+            alone,
+            conflicts,
+        }
+    }
+
+    /// Who moves, ascending; `None` when the budget ends first.
+    fn run(&mut self) -> Option<Vec<ClientId>> {
+        loop {
+            let moved = self.fewest()?;
+            self.at_least = self.at_least.max(moved.len());
+            let stay = without(self.judge.task, &moved);
+            match self.judge.can_be_together(&stay) {
+                Answer::Yes => return Some(moved),
+                Answer::Unknown => return None,
+                Answer::No => {}
+            }
+            let found = conflict::find_several(&mut self.judge, stay);
+            if found.is_empty() {
+                return None;
+            }
+            self.conflicts.extend(found);
+        }
+    }
+
+    /// The fewest who hit every conflict found so far.
+    fn fewest(&self) -> Option<Vec<ClientId>> {
+        let groups = groups(&self.conflicts[self.alone.len()..]);
+        let mut moved = hitting::fewest(&groups, &self.judge.budget)?;
+        moved.extend(&self.alone);
+        moved.sort_unstable();
+        Some(moved)
+    }
+}
+
+/// Players for whom there is no place, at whatever bound.
+fn without_place(task: Task<'_>) -> usize {
+    let places = task.instance.too_few_places();
+    places.map_or(0, |places| task.instance.clients().len() - places)
 }
 
 fn groups(conflicts: &[Conflict]) -> Vec<&[ClientId]> {
@@ -98,6 +158,8 @@ struct Judge<'i, 'b> {
     task: Task<'i>,
     budget: Budget<'b>,
     counts: Counts,
+    /// Questions that the budget left without an answer.
+    undecided: u64,
 }
 
 impl<'i, 'b> Judge<'i, 'b> {
@@ -106,12 +168,24 @@ impl<'i, 'b> Judge<'i, 'b> {
             task,
             budget,
             counts: Counts::default(),
+            undecided: 0,
         }
+    }
+
+    /// Whether the time is over, which leaves the question at hand without an answer.
+    fn is_late(&mut self) -> bool {
+        let late = self.budget.time_is_up();
+        self.undecided += u64::from(late);
+        late
     }
 
     fn can_be_together(&mut self, group: &[ClientId]) -> Answer {
         if group.is_empty() {
             return Answer::Yes;
+        }
+        // To ask is to look at everybody's delays, which may take longer than what is left.
+        if self.is_late() {
+            return Answer::Unknown;
         }
         let model = Model::of_clients(self.task, group.to_vec());
         let used = self.counts.samples + self.counts.nodes;
@@ -124,15 +198,21 @@ impl<'i, 'b> Judge<'i, 'b> {
         match proof.best() {
             Some(_) => Answer::Yes,
             None if proof.lower() == Cost::INFINITE => Answer::No,
-            None => Answer::Unknown,
+            None => {
+                self.undecided += 1;
+                Answer::Unknown
+            }
         }
     }
 
     /// The smallest delay at which a group can be together; `None` when at none, or when that takes
     /// too long to find out.
     fn delay_together(&mut self, group: &[ClientId]) -> Option<Delay> {
+        if self.budget.time_is_up() {
+            return None;
+        }
         let part = self.task.instance.restricted_to(group);
-        let fastest = crate::min_delay(&part, part.servers().len(), &self.budget)?;
+        let fastest = crate::min_delay(&part, part.servers().len(), &self.budget).ok()?;
         fastest.is_proven().then_some(fastest.delay)
     }
 }

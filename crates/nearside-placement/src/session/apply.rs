@@ -102,7 +102,7 @@ impl Session {
             let client = name.to_owned();
             return Err(Reason::Present { client });
         }
-        let row = self.row(latencies)?;
+        let row = self.row(name, latencies)?;
         let newcomer = self.roster.add_client(name.to_owned(), &row);
         self.contacts.push(None);
         let quiet = self.seat_quietly(&self.contacts);
@@ -113,10 +113,15 @@ impl Session {
         Ok(())
     }
 
-    fn row(&self, latencies: &BTreeMap<String, Option<f64>>) -> Result<Vec<Delay>, Reason> {
+    fn row(
+        &self,
+        name: &str,
+        latencies: &BTreeMap<String, Option<f64>>,
+    ) -> Result<Vec<Delay>, Reason> {
         let mut row = vec![Delay::UNREACHABLE; self.roster.servers().len()];
         for (server, ms) in latencies {
-            row[self.find_server(server)?.index()] = self.delay_of(*ms)?;
+            let delay = self.delay_of(*ms, || format!("{name} to {server}"))?;
+            row[self.find_server(server)?.index()] = delay;
         }
         Ok(row)
     }
@@ -134,9 +139,11 @@ impl Session {
         client: &str,
         latencies: impl IntoIterator<Item = (&'e String, &'e Option<f64>)>,
     ) -> Result<(), Reason> {
-        let client = self.find_client(client)?;
+        let name = client;
+        let client = self.find_client(name)?;
         let known = |(server, ms): (&String, &Option<f64>)| {
-            Ok((self.find_server(server)?, self.delay_of(*ms)?))
+            let delay = self.delay_of(*ms, || format!("{name} to {server}"))?;
+            Ok((self.find_server(server)?, delay))
         };
         let changes: Vec<(ServerId, Delay)> =
             latencies.into_iter().map(known).collect::<Result<_, _>>()?;
@@ -150,8 +157,8 @@ impl Session {
     }
 
     fn change_between(&mut self, one: &str, other: &str, ms: Option<f64>) -> Result<(), Reason> {
+        let delay = self.delay_of(ms, || format!("{one} to {other}"))?;
         let (one, other) = (self.find_server(one)?, self.find_server(other)?);
-        let delay = self.delay_of(ms)?;
         if one != other {
             self.roster.set_between(one, other, delay);
             self.roster.set_between(other, one, delay);
@@ -189,7 +196,10 @@ impl Session {
 
     /// A bound is a bound: it is not halved, whatever latencies are.
     fn change_bound(&mut self, ms: f64) -> Result<(), Reason> {
-        self.bound = Delay::from_millis(ms).ok_or(Reason::BadDelay { ms })?;
+        self.bound = Delay::from_millis(ms).ok_or_else(|| Reason::BadDelay {
+            of: "the bound".to_owned(),
+            ms,
+        })?;
         Ok(())
     }
 
@@ -287,12 +297,12 @@ impl Session {
         })
     }
 
-    /// A latency of an event as a one-way delay.
-    fn delay_of(&self, ms: Option<f64>) -> Result<Delay, Reason> {
+    /// A latency of an event as a one-way delay; `of` names the way it is of.
+    fn delay_of(&self, ms: Option<f64>, of: impl FnOnce() -> String) -> Result<Delay, Reason> {
         let Some(ms) = ms else {
             return Ok(Delay::UNREACHABLE);
         };
-        let delay = Delay::from_millis(ms).ok_or(Reason::BadDelay { ms })?;
+        let delay = Delay::from_millis(ms).ok_or_else(|| Reason::BadDelay { of: of(), ms })?;
         Ok(match self.setup.latency {
             Latency::OneWay => delay,
             Latency::RoundTrip => delay.scaled(0.5),

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::Delay;
@@ -14,6 +16,7 @@ pub enum Event {
         /// Their name.
         client: String,
         /// Milliseconds to each server by name; a server that is missing or null cannot be used.
+        #[serde(deserialize_with = "latencies_by_server")]
         latencies_ms: BTreeMap<String, Option<f64>>,
     },
     /// Somebody stops playing.
@@ -35,6 +38,7 @@ pub enum Event {
         /// The client.
         client: String,
         /// Milliseconds by server; null where it cannot be used any more. Others stay as they are.
+        #[serde(deserialize_with = "latencies_by_server")]
         latencies_ms: BTreeMap<String, Option<f64>>,
     },
     /// The way between two servers has changed, in both directions.
@@ -132,15 +136,26 @@ pub enum Reason {
         state: &'static str,
     },
     /// A number is not a delay.
-    #[error("{ms} is not a delay (write milliseconds from 0 to 1e9, or null)")]
+    #[error("{of}: {ms} is not a delay (write milliseconds from 0 to 1e9, or null)")]
     BadDelay {
+        /// What it should be the delay of: `anna to fra`.
+        of: String,
         /// The number.
         ms: f64,
+    },
+    /// There are more players than places on all servers that are up. No bound helps, and nobody in
+    /// particular is in the way.
+    #[error("{} more than the {} of all servers that are up", number_of_players(*.clients), number_of_places(*.places))]
+    Full {
+        /// Players there would be.
+        clients: usize,
+        /// Places there are.
+        places: usize,
     },
     /// These players cannot be together within the bound.
     #[error("{} cannot be together within the bound", .clients.join(", "))]
     Impossible {
-        /// Their names; none could be left out.
+        /// Their names; none could be left out, as far as the steps of an event allow to say.
         clients: Vec<String>,
         /// The smallest delay at which they could.
         #[serde(rename = "possible_from_ms")]
@@ -149,6 +164,17 @@ pub enum Reason {
     /// Nothing was found within the steps that an event may take.
     #[error("no allocation was found within the session's step limit")]
     GaveUp,
+}
+
+fn number_of_players(number: usize) -> String {
+    match number {
+        1 => "1 player is".to_owned(),
+        _ => format!("{number} players are"),
+    }
+}
+
+fn number_of_places(number: usize) -> String {
+    format!("{number} place{}", if number == 1 { "" } else { "s" })
 }
 
 /// What an event has done, and how the session is afterwards.
@@ -182,5 +208,50 @@ impl Report {
     /// Whether the bound and the loads hold and everybody has a seat.
     pub fn is_kept(&self) -> bool {
         self.settlement == Settlement::Kept
+    }
+}
+
+/// Reads `{server: ms}`; a server that is there twice is a mistake, whichever was meant.
+///
+/// # Errors
+/// Names the server that is there twice, or whose number is none.
+pub fn latencies_by_server<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Option<f64>>, D::Error> {
+    deserializer.deserialize_map(ByServer)
+}
+
+struct ByServer;
+
+impl<'de> Visitor<'de> for ByServer {
+    type Value = BTreeMap<String, Option<f64>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("milliseconds by server")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut known = BTreeMap::new();
+        while let Some(server) = map.next_key::<String>()? {
+            let shown = server.escape_debug().to_string();
+            let named = |error| A::Error::custom(format_args!("`{shown}`: {error}"));
+            let ms = map.next_value::<Option<f64>>().map_err(named)?;
+            if known.insert(server, ms).is_some() {
+                return Err(A::Error::custom(format_args!("`{shown}` is there twice")));
+            }
+        }
+        Ok(known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_player_and_one_place_are_told_as_one() {
+        let told = |clients, places| Reason::Full { clients, places }.to_string();
+        assert!(told(1, 0).starts_with("1 player is more than the 0 places of"));
+        assert!(told(2, 1).starts_with("2 players are more than the 1 place of"));
     }
 }

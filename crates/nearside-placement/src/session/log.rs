@@ -1,3 +1,5 @@
+use std::fmt::Display;
+
 use thiserror::Error;
 
 use super::setup::{SessionSetup, SetupError};
@@ -18,16 +20,28 @@ pub enum LogError {
     #[error("the log is empty: its first line should be the session's set-up")]
     Empty,
     /// The first line is not a set-up.
-    #[error("line 1: {0}")]
+    #[error("line 1{}", of_one_line(.0))]
     Setup(#[from] SetupError),
     /// A line is not an event.
-    #[error("line {line}: not an event: {source}")]
+    #[error("line {line}{}", of_one_line(.source))]
     Event {
         /// The line, counted from 1.
         line: usize,
         /// What is wrong with it.
         source: serde_json::Error,
     },
+}
+
+/// What is wrong with a text that is a line of a longer one, to be put behind the line's number:
+/// `, column 7: …`, or just `: …`. By itself the text has but a line 1.
+pub fn of_one_line(error: &impl Display) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line 1 column ") {
+        Some((what, column)) if column.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!(", column {column}: {what}")
+        }
+        _ => format!(": {text}"),
+    }
 }
 
 impl SessionLog {

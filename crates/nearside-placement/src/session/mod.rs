@@ -13,8 +13,8 @@ mod snapshot;
 
 pub use bell::OutOfTime;
 pub use consolidate::MigrationPlan;
-pub use event::{Event, Move, Reason, Report, Settlement};
-pub use log::{LogError, SessionLog};
+pub use event::{Event, Move, Reason, Report, Settlement, latencies_by_server};
+pub use log::{LogError, SessionLog, of_one_line};
 pub use setup::{SessionSetup, SetupError};
 pub use snapshot::SnapshotError;
 

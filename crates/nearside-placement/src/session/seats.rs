@@ -82,8 +82,12 @@ impl Session {
         }
     }
 
-    /// Who cannot be together, by name.
+    /// That places are missing, or who cannot be together, by name.
     fn why_impossible(&self, budget: &Budget<'_>) -> Reason {
+        if let Some(places) = self.roster.too_few_places() {
+            let clients = self.clients();
+            return Reason::Full { clients, places };
+        }
         let Some(conflict) = explain(self.task(), budget) else {
             return Reason::GaveUp;
         };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::instance::{ServerForm, delay, server_server};
+use crate::instance::{Object, ServerForm, Written, delay, server_server, servers};
 use crate::{
     Delay, DelayMatrix, Instance, InstanceError, InstanceParts, Latency, PlacementFileError,
     Server, ServerId,
@@ -52,6 +52,7 @@ struct Form {
     latency: Latency,
     #[serde(default)]
     processing_ms: f64,
+    #[serde(deserialize_with = "servers")]
     servers: Vec<ServerForm>,
     #[serde(deserialize_with = "server_server", serialize_with = "rows")]
     server_server_ms: DelayMatrix,
@@ -59,6 +60,11 @@ struct Form {
     seed: u64,
     #[serde(default = "default_steps")]
     steps: u64,
+}
+
+impl Written for Form {
+    const EXPECTED: &'static str =
+        "an object with `delay_bound_ms`, `servers` and `server_server_ms`";
 }
 
 fn default_steps() -> u64 {
@@ -87,7 +93,7 @@ impl SessionSetup {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn from_json(text: &[u8]) -> Result<Self, SetupError> {
-        let form: Form = serde_json::from_slice(text)?;
+        let Object(form): Object<Form> = serde_json::from_slice(text)?;
         let servers = form.servers.into_iter().enumerate();
         let servers = servers.map(|(index, server)| server.check(index));
         let servers: Vec<Server> = servers.collect::<Result<_, _>>()?;

@@ -39,7 +39,18 @@ pub(crate) fn pursue(
     goal: Goal,
     counts: &mut Counts,
 ) -> Proof {
-    let mut proof = Proof::new(model, one_server(model)).with_goal(goal);
+    let proof = Proof::new(model, None).with_goal(goal);
+    continue_proof(proof, model, budget, counts)
+}
+
+/// The same from what is known already.
+pub(crate) fn continue_proof(
+    mut proof: Proof,
+    model: &Model<'_>,
+    budget: &Budget<'_>,
+    counts: &mut Counts,
+) -> Proof {
+    proof.adopt(model, one_server(model));
     for turn in 0.. {
         if !proof.is_open() || is_over(budget, *counts, &proof) {
             break;
@@ -66,17 +77,17 @@ fn is_over(budget: &Budget<'_>, counts: Counts, proof: &Proof) -> bool {
     budget.time_is_up() || steps >= budget.steps()
 }
 
-/// The cheapest server that can serve everybody alone.
+/// The cheapest server that can serve everybody alone, and of several the fastest.
 fn one_server(model: &Model<'_>) -> Option<Plan> {
     let alone = |&server: &usize| {
         let reaches_all = model.clients_near(server).len() == model.clients();
         reaches_all && model.places(server) >= model.clients()
     };
     let servers = (0..model.servers()).filter(alone);
-    let cheapest = servers.min_by_key(|&server| (model.cost(server), server))?;
-    let farthest = model.clients_near(cheapest).last()?;
+    let radius = |server: usize| model.clients_near(server).last().map(|near| near.distance);
+    let cheapest = servers.min_by_key(|&server| (model.cost(server), radius(server), server))?;
     let mut radii = vec![None; model.servers()];
-    radii[cheapest] = Some(farthest.distance);
+    radii[cheapest] = radius(cheapest);
     Some(Plan::new(radii))
 }
 
@@ -92,16 +103,38 @@ pub(super) fn published(
     if !whole {
         return None;
     }
-    let outcome = Zizo::default().solve(model.task(), budget);
+    // Its steps are rounds, which end by themselves and are not counted here.
+    let outcome = Zizo::default().solve(model.task(), &budget.with_steps(u64::MAX));
     counts.add(outcome.counts);
     let within = outcome.is_within_bound();
     let allocation = outcome.allocation.filter(|_| within)?;
     let seating = super::Seating::of(model.task().instance, model.task().bound, &allocation);
     let mut plan = Plan::of_seating(&seating);
     for server in plan.open().collect::<Vec<_>>() {
+        if budget.time_is_up() {
+            break;
+        }
         let (better, nodes) = neighbourhood::rebuild(model, budget, &plan, &[server]);
         counts.nodes += nodes;
         plan = better.unwrap_or(plan);
     }
     Some(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Delay, DelayMatrix, Instance, samples};
+
+    #[test]
+    fn of_servers_that_would_do_alone_the_fastest_is_taken() {
+        let mut parts = samples::figure1_parts();
+        let rows = [[3.0, 1.0, 2.0], [3.0, 1.5, 2.0]].map(|row| row.map(Some));
+        parts.client_server = DelayMatrix::from_millis(rows).unwrap();
+        let instance = Instance::new(parts).unwrap();
+        let bound = Delay::from_millis(6.0).unwrap();
+        let instance = &instance;
+        let outcome = Auto.solve(Task { instance, bound }, &Budget::unlimited(0));
+        assert_eq!(outcome.delay, Delay::from_millis(3.0));
+    }
 }

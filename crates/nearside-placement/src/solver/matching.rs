@@ -1,4 +1,5 @@
 use super::model::{Model, Near};
+use crate::Delay;
 
 /// Seats at servers with limited places: a maximum matching, grown by augmenting paths (a newcomer
 /// may push others on to servers that they can use as well).
@@ -41,6 +42,30 @@ impl Matching {
         let path = self.explore(model, client, allows)?;
         self.shift(&path);
         Ok(())
+    }
+
+    /// Servers from which somebody could be moved on, over any number of others, to a free place. Who is
+    /// near none of them has no seat. That stays true whoever is seated meanwhile, so one look serves
+    /// many clients.
+    pub(crate) fn with_a_way_out(&self, model: &Model<'_>, radii: &[Option<Delay>]) -> Vec<bool> {
+        let has_place = |&server: &usize| {
+            radii[server].is_some() && self.guests[server].len() < model.places(server)
+        };
+        let mut ways_out = vec![false; self.guests.len()];
+        let mut next: Vec<usize> = (0..self.guests.len()).filter(has_place).collect();
+        next.iter().for_each(|&server| ways_out[server] = true);
+        while let Some(server) = next.pop() {
+            let Some(radius) = radii[server] else {
+                continue;
+            };
+            for guest in model.clients_within(server, radius) {
+                if let Some(left) = self.server_of[guest.index()].filter(|&left| !ways_out[left]) {
+                    ways_out[left] = true;
+                    next.push(left);
+                }
+            }
+        }
+        ways_out
     }
 
     /// Why a client cannot be seated; `None` if it can.

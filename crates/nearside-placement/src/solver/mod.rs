@@ -31,7 +31,7 @@ pub use outcome::{Counts, Outcome, Status};
 pub use tight_span::TightSpan;
 pub use zizo::{ClientOrder, Gathering, JoinError, Migration, Persistence, Search, Zizo};
 
-pub(crate) use auto::pursue;
+pub(crate) use auto::{continue_proof, pursue};
 pub(crate) use caps::Caps;
 pub(crate) use exact::{Goal, Proof};
 pub(crate) use matching::Matching;

@@ -1,6 +1,6 @@
 use super::least::least_cost;
-use super::{Budget, Counts, Outcome, Seating, Solver, Status, Task};
-use crate::{ClientId, ServerId};
+use super::{Budget, Counts, Outcome, Seating, Solver, Task};
+use crate::{ClientId, Cost, ServerId};
 
 /// Every client at the nearest server with a free place, in client order: the paper's step 1, and
 /// what conference bridges do.
@@ -12,24 +12,45 @@ impl Solver for Nearest {
         "nearest"
     }
 
-    fn solve(&self, task: Task<'_>, _budget: &Budget<'_>) -> Outcome {
+    fn solve(&self, task: Task<'_>, budget: &Budget<'_>) -> Outcome {
         let mut seating = Seating::empty(task.instance, task.bound);
         let mut counts = Counts::default();
         let least = least_cost(task.instance);
-        match seat_all(&mut seating, &mut counts) {
+        match seat_all(&mut seating, &mut counts, budget) {
             Ok(()) => Outcome::seated(&seating, least, counts),
-            Err(NoSeat) => Outcome::nothing(Status::BoundUnmet, least, counts),
+            Err(no_seat) => no_seat.outcome(least, counts),
         }
     }
 }
 
-/// Somebody reaches no server with a free place.
+/// Why somebody has no seat.
 #[derive(Debug)]
-pub(super) struct NoSeat;
+pub(super) enum NoSeat {
+    /// No server with a free place can be reached.
+    Nowhere,
+    /// The time ended first.
+    OutOfTime,
+}
 
-pub(super) fn seat_all(seating: &mut Seating<'_>, counts: &mut Counts) -> Result<(), NoSeat> {
+impl NoSeat {
+    pub(super) fn outcome(&self, least: Cost, counts: Counts) -> Outcome {
+        match self {
+            Self::Nowhere => Outcome::unseated(least, counts),
+            Self::OutOfTime => Outcome::out_of_budget(least, counts),
+        }
+    }
+}
+
+pub(super) fn seat_all(
+    seating: &mut Seating<'_>,
+    counts: &mut Counts,
+    budget: &Budget<'_>,
+) -> Result<(), NoSeat> {
     for client in seating.instance().client_ids() {
-        let server = nearest_place(seating, client).ok_or(NoSeat)?;
+        if budget.time_is_up() {
+            return Err(NoSeat::OutOfTime);
+        }
+        let server = nearest_place(seating, client).ok_or(NoSeat::Nowhere)?;
         seating.seat(client, server);
         counts.probes += 1;
     }
@@ -48,6 +69,7 @@ fn nearest_place(seating: &Seating<'_>, client: ClientId) -> Option<ServerId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Status;
     use crate::{Delay, Instance, samples};
 
     fn solve(instance: &Instance, bound: f64) -> Outcome {
@@ -70,6 +92,19 @@ mod tests {
     }
 
     #[test]
+    fn without_time_nobody_is_seated_and_nothing_is_claimed() {
+        let instance = samples::figure1();
+        let bound = Delay::from_millis(4.0).unwrap();
+        let task = Task {
+            instance: &instance,
+            bound,
+        };
+        let outcome = Nearest.solve(task, &Budget::unlimited(0).with_deadline(&|| true));
+        assert_eq!(outcome.status, Status::OutOfBudget);
+        assert_eq!(outcome.allocation, None);
+    }
+
+    #[test]
     fn full_servers_send_clients_on() {
         let mut parts = samples::figure1_parts();
         parts.servers[0].capacity = Some(0);
@@ -82,5 +117,6 @@ mod tests {
         }
         let outcome = solve(&Instance::new(parts).unwrap(), 6.0);
         assert_eq!(outcome.allocation, None);
+        assert_eq!(outcome.status, Status::Infeasible);
     }
 }

@@ -78,6 +78,24 @@ impl Outcome {
         }
     }
 
+    /// A heuristic has no seat for somebody. That proves nothing, unless there are too few places.
+    pub(crate) fn unseated(lower_bound: Cost, counts: Counts) -> Self {
+        let status = match lower_bound {
+            Cost::INFINITE => Status::Infeasible,
+            _ => Status::BoundUnmet,
+        };
+        Self::nothing(status, lower_bound, counts)
+    }
+
+    /// The budget ended before a heuristic did. Too few places are so at any budget.
+    pub(crate) fn out_of_budget(lower_bound: Cost, counts: Counts) -> Self {
+        let status = match lower_bound {
+            Cost::INFINITE => Status::Infeasible,
+            _ => Status::OutOfBudget,
+        };
+        Self::nothing(status, lower_bound, counts)
+    }
+
     /// Every client has a seat. What costs no more than the lower bound is optimal.
     pub(crate) fn seated(seating: &Seating<'_>, lower_bound: Cost, counts: Counts) -> Self {
         let cost = seating.cost();

@@ -40,6 +40,21 @@ impl Plan {
         self.open().map(|server| model.cost(server)).sum()
     }
 
+    /// The network's part of the session delay, as far as the radii say.
+    pub(crate) fn delay(&self, model: &Model<'_>) -> Delay {
+        let open: Vec<(usize, Delay)> = self
+            .open()
+            .filter_map(|server| Some((server, self.radii[server]?)))
+            .collect();
+        let mut delay = Delay::ZERO;
+        for (place, &(one, near)) in open.iter().enumerate() {
+            for &(other, far) in &open[place..] {
+                delay = delay.max(near + model.separations(one)[other] + far);
+            }
+        }
+        delay
+    }
+
     /// The same servers with radii no larger than they have to be; those that nobody needs, closed.
     pub(crate) fn shrunk(&self, model: &Model<'_>) -> Self {
         let mut radii = vec![None; self.radii.len()];

@@ -21,6 +21,8 @@ pub struct Shape {
     pub capacities: bool,
     pub costs: bool,
     pub gaps: bool,
+    /// Servers need time to compute, and some latencies are there and back.
+    pub processing: bool,
 }
 
 impl Shape {
@@ -30,11 +32,13 @@ impl Shape {
         capacities: false,
         costs: false,
         gaps: false,
+        processing: false,
     };
     pub const FULL: Self = Self {
         capacities: true,
         costs: true,
         gaps: true,
+        processing: true,
         ..Self::PLAIN
     };
 }
@@ -52,11 +56,26 @@ pub fn instances(shape: Shape) -> impl Strategy<Value = (Instance, Delay)> {
         };
         let cost = if shape.costs { 0..=6u8 } else { 2..=2 };
         let prices = vec((capacity, cost), servers);
-        (access, between, prices, 0..50u8).prop_map(|(access, between, prices, bound)| {
-            let bound = Delay::from_millis(f64::from(bound)).unwrap();
-            (assemble(&access, &between, &prices), bound)
-        })
+        let timing = timing(shape.processing);
+        (access, between, prices, timing, 0..50u8).prop_map(
+            |(access, between, prices, timing, bound)| {
+                let bound = Delay::from_millis(f64::from(bound)).unwrap();
+                (assemble(&access, &between, &prices, timing), bound)
+            },
+        )
     })
+}
+
+/// What the numbers mean, and what a server adds to them.
+fn timing(any: bool) -> BoxedStrategy<(Latency, Delay)> {
+    if !any {
+        return Just((Latency::OneWay, Delay::ZERO)).boxed();
+    }
+    let latency = prop_oneof![3 => Just(Latency::OneWay), 1 => Just(Latency::RoundTrip)];
+    // Halves and more than some bounds.
+    let processing =
+        (0..=12u8).prop_map(|halves| Delay::from_millis(f64::from(halves) / 2.0).unwrap());
+    (latency, processing).boxed()
 }
 
 fn cell(most: u8, gaps: bool) -> BoxedStrategy<Option<f64>> {
@@ -69,7 +88,12 @@ fn cell(most: u8, gaps: bool) -> BoxedStrategy<Option<f64>> {
 
 type Rows = [Vec<Option<f64>>];
 
-fn assemble(access: &Rows, between: &Rows, prices: &[(Option<u32>, u8)]) -> Instance {
+fn assemble(
+    access: &Rows,
+    between: &Rows,
+    prices: &[(Option<u32>, u8)],
+    (latency, processing): (Latency, Delay),
+) -> Instance {
     let server = |(place, &(capacity, halves)): (usize, &(Option<u32>, u8))| Server {
         name: format!("s{place}"),
         capacity,
@@ -86,8 +110,8 @@ fn assemble(access: &Rows, between: &Rows, prices: &[(Option<u32>, u8)]) -> Inst
         servers: prices.iter().enumerate().map(server).collect(),
         client_server: DelayMatrix::from_millis(access.iter().cloned()).unwrap(),
         server_server: DelayMatrix::from_millis(between).unwrap(),
-        latency: Latency::OneWay,
-        processing: Delay::ZERO,
+        latency,
+        processing,
         graph: None,
     })
     .unwrap()

@@ -69,6 +69,12 @@ impl Proof {
         self
     }
 
+    /// Takes over what somebody else has proven: nothing costs less than this.
+    pub(crate) fn with_lower(mut self, lower: Cost) -> Self {
+        self.lower = self.lower.max(lower).min(self.upper);
+        self
+    }
+
     /// Nothing costs less.
     pub(crate) const fn lower(&self) -> Cost {
         self.lower
@@ -103,14 +109,14 @@ impl Proof {
         self.best.is_some() && self.upper <= self.good_enough()
     }
 
-    /// Takes a plan that is cheaper than the best.
+    /// Takes a plan that is cheaper than the best, or as cheap and faster.
     pub(crate) fn adopt(&mut self, model: &Model<'_>, plan: Option<Plan>) {
-        let cost = plan
-            .as_ref()
-            .map_or(Cost::INFINITE, |plan| plan.cost(model));
-        if cost < self.upper {
+        let Some(plan) = plan else { return };
+        let cost = plan.cost(model);
+        let slower = |best: &Plan| plan.delay(model) < best.delay(model);
+        if cost < self.upper || (cost == self.upper && self.best.as_ref().is_some_and(slower)) {
             self.upper = cost;
-            self.best = plan;
+            self.best = Some(plan);
         }
     }
 
@@ -172,7 +178,14 @@ impl Proof {
 /// What serving everybody costs at least, before any search. Infinite when somebody cannot be served.
 fn least_cost(model: &Model<'_>) -> Cost {
     let mut clients = 0..model.clients();
-    if model.limit() < Delay::ZERO || clients.any(|client| model.servers_near(client).is_empty()) {
+    let places: usize = (0..model.servers())
+        .map(|server| model.places(server))
+        .sum();
+    let crowded = places < model.clients();
+    if crowded
+        || model.limit() < Delay::ZERO
+        || clients.any(|client| model.servers_near(client).is_empty())
+    {
         return Cost::INFINITE;
     }
     let reach = vec![model.half(); model.servers()];

@@ -49,7 +49,8 @@ enum Step {
     OutOfBudget,
 }
 
-/// Nodes between two looks at the deadline, about a millisecond's worth.
+/// Nodes between two looks at the deadline, about a millisecond's worth; with capacities, which have
+/// places to fill, one is.
 const NODES_PER_LOOK: u64 = 64;
 
 /// Crowds looked at before a branch. Those with no choice or one are always among the first.
@@ -130,7 +131,7 @@ impl<'m, 'i> Search<'m, 'i> {
 
     fn may_go_on(&mut self) -> bool {
         self.nodes += 1;
-        let look = self.nodes.is_multiple_of(NODES_PER_LOOK);
+        let look = self.model.is_capacitated() || self.nodes.is_multiple_of(NODES_PER_LOOK);
         self.nodes <= self.node_limit && !(look && self.budget.time_is_up())
     }
 

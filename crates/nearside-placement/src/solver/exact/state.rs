@@ -110,11 +110,22 @@ impl State {
         } = self;
         match matching {
             None => waiting.retain(|&client| model.distance(client, server) > radius),
-            Some(matching) => waiting.retain(|&client| {
+            Some(matching) => {
                 let allows =
                     |near: Near| floors[near.index()].is_some_and(|floor| near.distance <= floor);
-                matching.seat(model, client, allows).is_err()
-            }),
+                let mut ways_out = matching.with_a_way_out(model, floors);
+                waiting.retain(|&client| {
+                    let mut near = model.servers_near(client).iter();
+                    if !near.any(|near| allows(*near) && ways_out[near.index()]) {
+                        return true;
+                    }
+                    let seated = matching.seat(model, client, allows).is_ok();
+                    if !seated {
+                        ways_out = matching.with_a_way_out(model, floors);
+                    }
+                    !seated
+                });
+            }
         }
     }
 

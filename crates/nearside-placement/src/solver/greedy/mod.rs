@@ -4,7 +4,7 @@
 mod trial;
 
 use super::least::least_cost;
-use super::{Budget, Counts, Outcome, Seating, Solver, Status, Task};
+use super::{Budget, Counts, Outcome, Seating, Solver, Task};
 use crate::{ClientId, Delay, DelayMatrix, Instance, ServerId};
 use trial::{Now, Trial};
 
@@ -35,12 +35,15 @@ impl Solver for Greedy {
         let mut counts = Counts::default();
         let mut seating = Seating::empty(task.instance, task.bound);
         if !seat_at_core(&mut seating) {
-            return Outcome::nothing(Status::BoundUnmet, least_cost(task.instance), counts);
+            return Outcome::unseated(least_cost(task.instance), counts);
         }
         let columns = columns(task.instance);
         let mut unused: Vec<ServerId> = task.instance.server_ids().collect();
         unused.retain(|&server| seating.load(server) == 0);
-        while !seating.holds() && !unused.is_empty() && !budget.time_is_up() {
+        while !seating.holds() && !unused.is_empty() {
+            if budget.time_is_up() || counts.rounds >= budget.steps() {
+                return Outcome::out_of_budget(least_cost(task.instance), counts);
+            }
             let now = Now::of(&seating);
             let trial = |server: ServerId| {
                 let column = columns.row(server.index());
@@ -98,6 +101,7 @@ fn columns(instance: &Instance) -> DelayMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Status;
     use crate::samples;
 
     fn solve(moves: GreedyMove, instance: &Instance, bound: f64) -> Outcome {
@@ -122,6 +126,28 @@ mod tests {
         let outcome = solve(GreedyMove::default(), &samples::figure1(), 3.0);
         assert_eq!(outcome.status, Status::BoundUnmet);
         assert_eq!(outcome.counts.rounds, 2);
+    }
+
+    #[test]
+    fn cut_short_it_says_so_and_a_round_is_a_step() {
+        let instance = samples::figure1();
+        let task = |bound| Task {
+            instance: &instance,
+            bound: Delay::from_millis(bound).unwrap(),
+        };
+        let greedy = Greedy::default();
+        let late = greedy.solve(task(4.0), &Budget::unlimited(0).with_deadline(&|| true));
+        assert_eq!(late.status, Status::OutOfBudget);
+        // Both ends are needed, one for each round; all servers tried is no matter of the budget.
+        let status = |bound, steps| {
+            let outcome = greedy.solve(task(bound), &Budget::unlimited(0).with_steps(steps));
+            outcome.status
+        };
+        assert_eq!(status(4.0, 1), Status::OutOfBudget);
+        assert_eq!(status(4.0, 2), Status::Feasible);
+        assert_eq!(status(3.0, 1), Status::OutOfBudget);
+        assert_eq!(status(3.0, 2), Status::BoundUnmet);
+        assert_eq!(status(6.0, 0), Status::Optimal);
     }
 
     #[test]

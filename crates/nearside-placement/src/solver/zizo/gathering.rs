@@ -2,7 +2,7 @@ use thiserror::Error;
 
 use super::Zizo;
 use crate::solver::least::least_cost;
-use crate::solver::{Counts, Outcome, Seating};
+use crate::solver::{Budget, Counts, Outcome, Seating};
 use crate::{Allocation, ClientId, Delay, Instance, ServerId};
 
 /// Clients that come and go one by one under the paper's algorithm (section 4, Figure 5): each change
@@ -88,8 +88,9 @@ impl<'i> Gathering<'i> {
 
     fn refine(&mut self) {
         let order: Vec<ClientId> = self.seating.instance().client_ids().collect();
+        let budget = Budget::unlimited(0);
         self.zizo
-            .refine(&mut self.seating, &order, &mut self.counts);
+            .refine(&mut self.seating, &order, &mut self.counts, &budget);
     }
 
     /// Where a client is, if it is here.

@@ -12,8 +12,8 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::least::least_cost;
-use super::nearest::{self, NoSeat};
-use super::{Budget, Counts, Outcome, Seating, Solver, Status, Task, core_server};
+use super::nearest;
+use super::{Budget, Counts, Outcome, Seating, Solver, Task, core_server};
 use crate::{ClientId, ServerId};
 use moves::Direction;
 use tree::Tree;
@@ -91,8 +91,15 @@ impl Zizo {
         }
     }
 
-    /// Steps 2 to 4 on whoever is seated now.
-    pub(crate) fn refine(self, seating: &mut Seating<'_>, order: &[ClientId], counts: &mut Counts) {
+    /// Steps 2 to 4 on whoever is seated now. The bound holds after every hop, so that a budget may
+    /// end them anywhere.
+    pub(crate) fn refine(
+        self,
+        seating: &mut Seating<'_>,
+        order: &[ClientId],
+        counts: &mut Counts,
+        budget: &Budget<'_>,
+    ) {
         let present: Vec<ClientId> = order
             .iter()
             .copied()
@@ -111,6 +118,7 @@ impl Zizo {
                 direction,
                 tree: tree.as_ref(),
                 persistence: self.persistence,
+                budget,
             };
             match self.migration {
                 Migration::Individual => zoom.each(seating, &present, counts),
@@ -141,32 +149,37 @@ impl Solver for Zizo {
     fn solve(&self, task: Task<'_>, budget: &Budget<'_>) -> Outcome {
         let mut seating = Seating::empty(task.instance, task.bound);
         let mut counts = Counts::default();
-        if let Err(NoSeat) = nearest::seat_all(&mut seating, &mut counts) {
-            return Outcome::nothing(Status::BoundUnmet, least_cost(task.instance), counts);
+        if let Err(no_seat) = nearest::seat_all(&mut seating, &mut counts, budget) {
+            return no_seat.outcome(least_cost(task.instance), counts);
         }
         if seating.holds() {
             let order = self.order(task, budget.seed());
-            self.refine(&mut seating, &order, &mut counts);
+            self.refine(&mut seating, &order, &mut counts, budget);
         }
         Outcome::seated(&seating, least_cost(task.instance), counts)
     }
 }
 
 /// One of the two zooms: rounds over all clients until a round moves nobody. Zooming in, a client
-/// comes strictly closer to the core, zooming out strictly closer to its server: both end.
+/// comes strictly closer to the core, zooming out strictly closer to its server: both end. A round is
+/// a step of the budget.
 struct Zoom<'t> {
     direction: Direction,
     tree: Option<&'t Tree>,
     persistence: Persistence,
+    budget: &'t Budget<'t>,
 }
 
 impl Zoom<'_> {
     /// One hop for each client and round.
     fn each(&self, seating: &mut Seating<'_>, clients: &[ClientId], counts: &mut Counts) {
-        loop {
+        while counts.rounds < self.budget.steps() {
             counts.rounds += 1;
             let before = counts.migrations;
             for &client in clients {
+                if self.budget.time_is_up() {
+                    return;
+                }
                 self.hop(seating, client, counts);
             }
             if counts.migrations == before {
@@ -192,10 +205,13 @@ impl Zoom<'_> {
 
     /// All clients of a server take their own next server, or none does.
     fn together(&self, seating: &mut Seating<'_>, counts: &mut Counts) {
-        loop {
+        while counts.rounds < self.budget.steps() {
             counts.rounds += 1;
             let before = counts.migrations;
             for server in seating.in_use().to_vec() {
+                if self.budget.time_is_up() {
+                    return;
+                }
                 self.group_hop(seating, server, counts);
             }
             if counts.migrations == before {
@@ -242,7 +258,10 @@ impl Zoom<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
+    use crate::Status;
     use crate::{Delay, Instance, samples};
 
     fn solve(zizo: Zizo, instance: &Instance, bound: f64) -> Outcome {
@@ -268,6 +287,48 @@ mod tests {
             let outcome = solve(zizo, &instance, 5.0);
             assert_eq!(outcome.servers_used, 2, "{}", zizo.name());
             assert_eq!(outcome.status, Status::Feasible);
+        }
+    }
+
+    #[test]
+    fn a_budget_ends_it_anywhere_and_the_bound_holds() {
+        let instance = samples::figure1();
+        let bound = Delay::from_millis(6.0).unwrap();
+        let task = Task {
+            instance: &instance,
+            bound,
+        };
+        for zizo in Zizo::VARIANTS {
+            let mut ends = Vec::new();
+            for patience in 0..20 {
+                let asked = AtomicU64::new(0);
+                let time_is_up = || asked.fetch_add(1, Ordering::Relaxed) >= patience;
+                let budget = Budget::unlimited(0).with_deadline(&time_is_up);
+                let outcome = zizo.solve(task, &budget);
+                ends.push((outcome.status, outcome.counts.migrations));
+            }
+            // Seats for the two, then their moves one by one, of which the last is the optimum.
+            assert_eq!(ends[0], (Status::OutOfBudget, 0), "{}", zizo.name());
+            assert_eq!(ends[2], (Status::Feasible, 0), "{}", zizo.name());
+            assert_eq!(ends[19], (Status::Optimal, 2), "{}", zizo.name());
+            assert!(ends.iter().all(|end| end.0 != Status::BoundUnmet));
+        }
+    }
+
+    #[test]
+    fn a_round_is_a_step() {
+        let instance = samples::figure1();
+        let bound = Delay::from_millis(6.0).unwrap();
+        let task = Task {
+            instance: &instance,
+            bound,
+        };
+        for zizo in Zizo::VARIANTS {
+            for steps in [0, 1, 2] {
+                let outcome = zizo.solve(task, &Budget::unlimited(0).with_steps(steps));
+                assert_eq!(outcome.counts.rounds, steps, "{}", zizo.name());
+                assert_eq!(outcome.counts.migrations, 2 * steps.min(1));
+            }
         }
     }
 
