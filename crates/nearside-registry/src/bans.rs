@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use nearside_types::{Asn, Prefix};
@@ -20,6 +20,7 @@ pub enum BanTarget {
 
 /// One ban.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ban {
     /// Whom it concerns.
     pub target: BanTarget,
@@ -29,14 +30,31 @@ pub struct Ban {
 
 /// Why a text names nobody that could be banned.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` cannot be banned (write 192.0.2.1, 192.0.2.0/24, 2001:db8::/48 or AS64496)")]
-pub struct BanParseError(String);
+pub enum BanParseError {
+    /// It is none of the things that can be banned.
+    #[error(
+        "`{0}` is no address, network or AS (write 192.0.2.1, 192.0.2.0/24, 2001:db8::/48 or AS64496)"
+    )]
+    Nobody(String),
+    /// Bans are for all servers of an address.
+    #[error("`{text}` has a port, and a ban is for all ports of an address: write {ip}")]
+    Port {
+        /// As it was written.
+        text: String,
+        /// The address without the port.
+        ip: IpAddr,
+    },
+}
 
 impl FromStr for BanTarget {
     type Err = BanParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bad = || BanParseError(text.to_owned());
+        let bad = || BanParseError::Nobody(text.to_owned());
+        if let Ok(addr) = text.parse::<SocketAddr>() {
+            let (text, ip) = (text.to_owned(), addr.ip());
+            return Err(BanParseError::Port { text, ip });
+        }
         if text.to_ascii_uppercase().starts_with("AS") {
             return text.parse().map(Self::As).map_err(|_| bad());
         }
@@ -171,6 +189,13 @@ mod tests {
             "1.2.3.4/",
         ] {
             assert!(bad.parse::<BanTarget>().is_err(), "{bad}");
+        }
+        for (with_port, without) in [
+            ("192.0.2.1:0", "192.0.2.1"),
+            ("[2001:db8::1]:27960", "2001:db8::1"),
+        ] {
+            let message = with_port.parse::<BanTarget>().unwrap_err().to_string();
+            assert!(message.ends_with(&format!("write {without}")), "{message}");
         }
     }
 }

@@ -2,6 +2,8 @@
 //! there what players would send. The address may be another than the one the request came from:
 //! servers behind NAT or a tunnel prove their external one.
 
+use std::net::IpAddr;
+
 use nearside_types::{Moment, ServerAddr};
 use nearside_wire::claim::ClaimChallenge;
 
@@ -22,6 +24,8 @@ pub struct Claim {
     pub facts: Facts,
     /// The challenge that came by UDP.
     pub challenge: Option<String>,
+    /// Where the request came from, which TCP has proven: its network pays for the challenge.
+    pub requester: IpAddr,
     /// Bytes of the request, which no challenge may exceed.
     pub bytes: usize,
 }
@@ -37,7 +41,7 @@ pub enum ClaimAnswer {
     Asked,
     /// Not registered.
     Refused(Refusal),
-    /// The address's network has had its share of challenges; come again in some seconds.
+    /// The requester's network has had its share of challenges; come again in some seconds.
     Busy,
 }
 
@@ -46,7 +50,8 @@ pub enum ClaimAnswer {
 pub struct Claimed {
     /// What becomes of this request.
     pub answer: ClaimAnswer,
-    /// Why the address was refused the last time, unless this answer says so.
+    /// What was wrong with this request's challenge, or why the address was refused the last time,
+    /// unless the answer says so.
     pub earlier: Option<Refusal>,
 }
 
@@ -54,7 +59,7 @@ impl Master {
     /// Somebody wants to have a server listed.
     pub fn claim(&mut self, now: Moment, claim: Claim) -> Claimed {
         self.tally.claims += 1;
-        let earlier = self.refusals.of(claim.addr).cloned();
+        let mut earlier = self.refusals.of(claim.addr).cloned();
         let answer = if !self.can_list(claim.addr) {
             ClaimAnswer::Refused(Refusal::Unreachable)
         } else if claim.family == Family::Quake3 {
@@ -65,6 +70,10 @@ impl Master {
                 Err(refusal) => ClaimAnswer::Refused(refusal),
             }
         } else {
+            if claim.challenge.is_some() {
+                earlier = Some(Refusal::WrongChallenge);
+                self.is_unproven(claim.addr);
+            }
             let bits = self.cookies.make(now, Use::Claim, claim.addr.socket());
             let datagram = ClaimChallenge::from_bits(bits).emit();
             self.challenge_claim(now, &claim, &datagram, ClaimAnswer::Challenged)
@@ -76,15 +85,13 @@ impl Master {
         }
     }
 
-    fn proves(&mut self, now: Moment, claim: &Claim) -> bool {
+    fn proves(&self, now: Moment, claim: &Claim) -> bool {
         let Some(shown) = &claim.challenge else {
             return false;
         };
         let repeats = |bits| ClaimChallenge::from_bits(bits).as_str() == shown;
         let addr = claim.addr.socket();
-        let proven = self.cookies.accept(now, Use::Claim, addr, repeats);
-        self.tally.wrong_challenges += u64::from(!proven);
-        proven
+        self.cookies.accept(now, Use::Claim, addr, repeats)
     }
 
     /// Games of the Quake 3 family answer `getinfo` themselves, so nobody has to carry a challenge
@@ -112,11 +119,27 @@ impl Master {
         datagram: &[u8],
         answer: ClaimAnswer,
     ) -> ClaimAnswer {
-        if !self.claims.take(now, claim.addr.ip(), datagram.len()) {
+        if !self.may_challenge(now, claim, datagram.len()) {
             self.tally.unanswered += 1;
             return ClaimAnswer::Busy;
         }
-        self.answer_unproven(claim.addr, claim.bytes, datagram);
+        let via = self.shelf.via(claim.addr);
+        self.answer_unproven_via(via, claim.addr, claim.bytes, datagram);
         answer
+    }
+
+    /// Who asks pays, not who is named: otherwise anybody could keep a network's servers out by
+    /// asking in their name. A proxy on this machine hides who asks, so behind one it is the network
+    /// that is named. A registered server that renews itself has its reserve.
+    fn may_challenge(&mut self, now: Moment, claim: &Claim, bytes: usize) -> bool {
+        let requester = claim.requester.to_canonical();
+        if requester == claim.addr.ip() && self.is_registered(claim.addr) {
+            return self.claims.take_registered(now, claim.addr, bytes);
+        }
+        let pays = match requester.is_loopback() {
+            true => claim.addr.ip(),
+            false => requester,
+        };
+        self.claims.take(now, pays, bytes)
     }
 }

@@ -34,6 +34,9 @@ pub struct Cookies {
     current: Secret,
     /// A secret that was in use before, accepted until the next change.
     previous: Option<Secret>,
+    /// How far the wall clock is ahead of the moments that come in: windows are the wall clock's, or
+    /// front ends would not know each other's.
+    wall_ahead_ms: i64,
 }
 
 /// A cookie is valid in the window it was made in and in the next: between one and two minutes.
@@ -45,6 +48,7 @@ impl Cookies {
         Self {
             current: secret,
             previous: None,
+            wall_ahead_ms: 0,
         }
     }
 
@@ -55,9 +59,20 @@ impl Cookies {
         }
     }
 
+    /// The wall clock was set, and is now so far ahead of the moments that come in. Cookies of before
+    /// lose their worth if it was by more than a minute; whoever has one asks for another.
+    pub const fn set_wall(&mut self, ahead_ms: i64) {
+        self.wall_ahead_ms = ahead_ms;
+    }
+
+    fn window(&self, now: Moment) -> u64 {
+        let ms = now.since_epoch().as_millis() as i64;
+        ms.saturating_add(self.wall_ahead_ms).unsigned_abs() / WINDOW.as_millis() as u64
+    }
+
     /// The cookie to send now.
     pub(crate) fn make(&self, now: Moment, usage: Use, to: SocketAddr) -> u64 {
-        hash(self.current, window(now), usage, to)
+        hash(self.current, self.window(now), usage, to)
     }
 
     /// Whether somebody repeats a cookie of this window or the last.
@@ -69,17 +84,14 @@ impl Cookies {
         repeats: impl Fn(u64) -> bool,
     ) -> bool {
         let secrets = [Some(self.current), self.previous];
-        let windows = [window(now), window(now).wrapping_sub(1)];
+        let window = self.window(now);
+        let windows = [window, window.wrapping_sub(1)];
         secrets.into_iter().flatten().any(|secret| {
             windows
                 .into_iter()
                 .any(|window| repeats(hash(secret, window, usage, from)))
         })
     }
-}
-
-fn window(now: Moment) -> u64 {
-    now.since_epoch().as_secs() / WINDOW.as_secs()
 }
 
 /// SipHash-2-4: made for exactly this, short inputs under a secret key that an attacker may choose.
@@ -121,6 +133,20 @@ mod tests {
         assert!(!accepted(&cookies, 600, 600, Use::Register, home));
         assert!(!accepted(&cookies, 600, 600, Use::List, "192.0.2.1:27961"));
         assert!(!accepted(&cookies, 600, 600, Use::List, "192.0.2.2:27960"));
+    }
+
+    #[test]
+    fn front_ends_know_each_others_cookies_whatever_clock_they_started_with() {
+        let (mut early, right) = (Cookies::new(Secret([7; 16])), Cookies::new(Secret([7; 16])));
+        let from = "192.0.2.1:1".parse().unwrap();
+        // Started with a clock that was an hour behind.
+        let accepts = |early: &Cookies| {
+            let cookie = early.make(at(10_000), Use::List, from);
+            right.accept(at(13_600), Use::List, from, |bits| bits == cookie)
+        };
+        assert!(!accepts(&early));
+        early.set_wall(3_600_000);
+        assert!(accepts(&early));
     }
 
     #[test]

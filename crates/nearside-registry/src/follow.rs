@@ -5,12 +5,50 @@ use std::time::Duration;
 
 use nearside_types::{Moment, ServerAddr};
 
-use crate::master::{Event, Master};
+use crate::master::Master;
 use crate::server::{Facts, Family, Server, Standing};
+use crate::told::Removal;
 
 /// Which of the other masters; the caller gives out the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SourceId(pub u16);
+
+/// Who lists a followed server, in the order they came, and until when each is believed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sources(Vec<(SourceId, Moment)>);
+
+impl Sources {
+    /// The one whose words on the server are taken.
+    pub(crate) fn first(&self) -> Option<SourceId> {
+        self.0.first().map(|(source, _)| *source)
+    }
+
+    fn note(&mut self, source: SourceId, until: Moment) {
+        match self.0.iter_mut().find(|(known, _)| *known == source) {
+            Some((_, known)) => *known = until,
+            None => self.0.push((source, until)),
+        }
+    }
+
+    /// Forgets those whose time is up, so that the next one speaks.
+    fn forget_ended(&mut self, now: Moment) {
+        self.0.retain(|(_, until)| *until > now);
+    }
+
+    fn has(&self, source: SourceId) -> bool {
+        self.0.iter().any(|(known, _)| *known == source)
+    }
+
+    fn without(&self, source: SourceId) -> Self {
+        let others = self.0.iter().filter(|(known, _)| *known != source);
+        Self(others.copied().collect())
+    }
+
+    /// As long as anybody is believed.
+    fn until(&self) -> Option<Moment> {
+        self.0.iter().map(|(_, until)| *until).max()
+    }
+}
 
 /// A server as another master lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +79,7 @@ pub struct FollowCounts {
     pub known: usize,
     /// Banned, unreachable for players, or beyond the cap.
     pub left_out: usize,
-    /// Taken off, since the list has them no more.
+    /// Taken off, since neither this list nor another has them any more.
     pub gone: usize,
 }
 
@@ -62,6 +100,9 @@ impl Master {
         for server in servers {
             listed.insert(server.addr);
             let asked = now + spread(server.addr, over);
+            if let Some(sources) = self.followed.get_mut(&server.addr) {
+                sources.forget_ended(now);
+            }
             self.follow_one(source, server, until, asked, &mut counts);
         }
         if wholeness == Wholeness::Whole {
@@ -84,13 +125,11 @@ impl Master {
         counts: &mut FollowCounts,
     ) {
         let addr = followed.addr;
-        let before = self.shelf.get(addr);
-        let is_ours = |before: &Server| before.standing != Standing::Followed;
-        let elsewhere = self.followed.get(&addr).is_some_and(|from| *from != source);
-        if before.is_some_and(is_ours) || elsewhere {
+        if self.is_registered(addr) || self.is_listed_by_another(source, addr, until) {
             counts.known += 1;
             return;
         }
+        let before = self.shelf.get(addr);
         let origin = (self.origin_of)(addr.ip());
         let banned = self.bans.reason(addr.ip(), origin.asn).is_some();
         let full = before.is_none() && self.followed.len() >= self.settings.followed_servers;
@@ -102,6 +141,9 @@ impl Master {
         // What the server said to us itself is better than what a list says of it.
         let facts = before.map(|before| before.facts.clone());
         let facts = facts.filter(|facts| facts.places > 0 && followed.facts.places == 0);
+        let mut sources = self.followed.get(&addr).cloned().unwrap_or_default();
+        sources.note(source, until);
+        let until = sources.until().unwrap_or(until);
         let server = Server {
             addr,
             family: followed.family,
@@ -111,24 +153,53 @@ impl Master {
             facts: facts.unwrap_or(followed.facts),
         };
         self.replace(server);
-        self.followed.insert(addr, source);
+        self.followed.insert(addr, sources);
         if is_new {
             self.shelf.plan(addr, asked.min(until));
         }
         counts.taken += 1;
     }
 
+    /// Whether another source speaks for the server already; this one then keeps it listed too.
+    fn is_listed_by_another(&mut self, source: SourceId, addr: ServerAddr, until: Moment) -> bool {
+        let Some(sources) = self.followed.get_mut(&addr) else {
+            return false;
+        };
+        if sources.first().is_none_or(|first| first == source) {
+            return false;
+        }
+        sources.note(source, until);
+        let sources = sources.clone();
+        self.keep_for(addr, sources);
+        true
+    }
+
+    /// A source lists some servers no longer; those that nobody else lists go.
     fn leave(&mut self, source: SourceId, is_gone: impl Fn(ServerAddr) -> bool) -> usize {
         let followed = self.followed.iter();
-        let gone: Vec<ServerAddr> = followed
-            .filter(|(addr, from)| **from == source && is_gone(**addr))
-            .map(|(addr, _)| *addr)
+        let left: Vec<(ServerAddr, Sources)> = followed
+            .filter(|(addr, sources)| sources.has(source) && is_gone(**addr))
+            .map(|(addr, sources)| (*addr, sources.without(source)))
             .collect();
-        for addr in &gone {
-            self.forget(*addr);
-            self.emit(Event::Removed(*addr));
+        let mut gone = 0;
+        for (addr, sources) in left {
+            if !self.keep_for(addr, sources) {
+                self.take_off(addr, Removal::Unlisted);
+                gone += 1;
+            }
         }
-        gone.len()
+        gone
+    }
+
+    /// Keeps a server on the word of these sources, for as long as theirs is good; `false` if there
+    /// is none.
+    fn keep_for(&mut self, addr: ServerAddr, sources: Sources) -> bool {
+        let (Some(expires), Some(server)) = (sources.until(), self.shelf.get(addr).cloned()) else {
+            return false;
+        };
+        self.replace(Server { expires, ..server });
+        self.followed.insert(addr, sources);
+        true
     }
 }
 

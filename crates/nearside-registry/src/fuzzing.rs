@@ -6,8 +6,9 @@ use std::time::Duration;
 use nearside_types::{Moment, Origin};
 
 use crate::cookie::Secret;
-use crate::master::{Master, Output};
+use crate::master::Master;
 use crate::settings::Settings;
+use crate::told::Output;
 
 /// Any sequence of datagrams from a few addresses, with time passing and challenges answered as a
 /// game server would: no panic, and no more bytes to those who have proven nothing than they sent,

@@ -7,8 +7,9 @@
 //!   two exceptions that are small, budgeted for each network and named in [`Settings`].
 //! - **No believing.** Nothing bad happens to an address on the word of a packet that did not prove
 //!   that it came from there; a flood of unproven packets leaves no trace in the registry.
-//! - **No scanning.** A query costs what it returns: lists are kept in the order of their pages, and
-//!   what a filter selects is remembered for a second.
+//! - **No endless scanning.** A list of a game costs what it returns: lists are kept in the order of
+//!   their pages, and what a filter selects is remembered for a second. What has to be looked for
+//!   comes out of allowances, one for each network and one for all.
 //!
 //! Moments are counted from the Unix epoch, since expiries stand in stores that outlive a process.
 
@@ -17,6 +18,7 @@ mod bans;
 mod budget;
 mod caps;
 mod claim;
+mod conditions;
 mod cookie;
 mod follow;
 pub mod fuzzing;
@@ -28,11 +30,13 @@ mod refusals;
 mod region;
 mod register;
 mod said;
+mod scans;
 mod selection;
 mod server;
 mod settings;
 mod shelf;
 mod slots;
+mod told;
 mod views;
 mod web_filter;
 mod wheel;
@@ -41,7 +45,7 @@ pub use bans::{Ban, BanParseError, BanTarget, Bans};
 pub use claim::{Claim, ClaimAnswer, Claimed};
 pub use cookie::{Cookies, Secret};
 pub use follow::{FollowCounts, Followed, SourceId, Wholeness};
-pub use master::{Event, Master, Output, Tally};
+pub use master::Master;
 pub use payload::Payload;
 pub use refusals::{Refusal, Refusals};
 pub use region::region_of;
@@ -49,5 +53,6 @@ pub use selection::Selection;
 pub use server::{Facts, Family, Flags, Server, Standing, Text};
 pub use settings::{Settings, SettingsError};
 pub use shelf::Shelf;
+pub use told::{Event, Output, Removal, SocketId, Tally};
 pub use views::View;
 pub use web_filter::WebFilter;

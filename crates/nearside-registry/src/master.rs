@@ -6,105 +6,21 @@ use std::time::Duration;
 
 use nearside_types::{AddrClass, Moment, Origin, ServerAddr};
 use nearside_wire::{quake3, steam};
-use serde::Serialize;
 
 use crate::bans::Bans;
 use crate::budget::Budgets;
 use crate::caps::Counts;
 use crate::cookie::{Cookies, Secret};
-use crate::follow::SourceId;
+use crate::follow::{SourceId, Sources};
 use crate::payload::Payload;
 use crate::probe::Asked;
-use crate::refusals::{Refusal, Refusals};
+use crate::refusals::Refusals;
+use crate::scans::Scans;
 use crate::server::{Server, Standing};
 use crate::settings::Settings;
 use crate::shelf::Shelf;
+use crate::told::{Event, Output, Removal, SocketId, Tally};
 use crate::views::Views;
-
-/// What the caller has to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Output {
-    /// Send a datagram.
-    Send {
-        /// Where to.
-        to: SocketAddr,
-        /// Its bytes.
-        payload: Payload,
-    },
-    /// Send a datagram from a port of its own, where nothing but answers to such questions arrives;
-    /// they come back by [`Master::handle_answer`].
-    Ask {
-        /// Where to.
-        to: SocketAddr,
-        /// Its bytes.
-        payload: Payload,
-    },
-    /// Something happened that a store, a log or another front end should know.
-    Event(Event),
-}
-
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// A server is new, or known with new facts or a new expiry.
-    Put {
-        /// As it is now.
-        server: Server,
-        /// Whether the address was not registered before.
-        is_new: bool,
-    },
-    /// A server is gone.
-    Removed(ServerAddr),
-    /// A server that proved its address was refused.
-    Refused {
-        /// Who.
-        addr: ServerAddr,
-        /// Why.
-        refusal: Refusal,
-    },
-    /// A server that was refused before sends heartbeats again: tell its operator why.
-    Reminded {
-        /// Who.
-        addr: ServerAddr,
-        /// Why it was refused the last time.
-        refusal: Refusal,
-    },
-}
-
-/// What was received and answered since the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Tally {
-    /// Datagrams received.
-    pub received: u64,
-    /// Of those, ones that meant nothing.
-    pub meaningless: u64,
-    /// Heartbeats of all kinds.
-    pub heartbeats: u64,
-    /// Registrations that proved their address and were taken, renewals included.
-    pub registrations: u64,
-    /// Registrations that proved their address and were refused.
-    pub refusals: u64,
-    /// Replies and joins whose challenge was missing, old or another's.
-    pub wrong_challenges: u64,
-    /// List requests.
-    pub list_requests: u64,
-    /// Of those, answered with a cookie.
-    pub cookies: u64,
-    /// Of those, answered with a list.
-    pub lists: u64,
-    /// Of those, answered from the budget for clients that know no cookies.
-    pub legacy_lists: u64,
-    /// Requests left without answer because a budget was spent or a request too short.
-    pub unanswered: u64,
-    /// Registrations over HTTP, proven or not.
-    pub claims: u64,
-    /// Registered servers asked whether they are still there.
-    pub checks: u64,
-    /// Bytes received from addresses that had proven nothing.
-    pub unproven_bytes_in: u64,
-    /// Bytes sent to them.
-    pub unproven_bytes_out: u64,
-}
 
 /// Where an address comes from; the caller's tables.
 pub(crate) type OriginOf = Box<dyn Fn(IpAddr) -> Origin + Send>;
@@ -120,10 +36,13 @@ pub struct Master {
     pub(crate) refusals: Refusals,
     pub(crate) views: Views,
     pub(crate) legacy: Budgets,
+    pub(crate) lists: Budgets,
     pub(crate) joins: Budgets,
-    pub(crate) scans: Budgets,
+    pub(crate) scans: Scans,
     pub(crate) claims: Budgets,
     pub(crate) tally: Tally,
+    /// Servers that joined and did not say all that A2S_INFO tells.
+    pub(crate) to_ask: VecDeque<ServerAddr>,
     /// Servers whose turn it is to be asked whether they are still there.
     pub(crate) to_check: VecDeque<ServerAddr>,
     /// When such were asked last.
@@ -131,9 +50,13 @@ pub struct Master {
     /// Servers that were asked from the port for questions, and when.
     pub(crate) asked: HashMap<ServerAddr, Asked>,
     /// Servers that only other masters list, and which of them.
-    pub(crate) followed: HashMap<ServerAddr, SourceId>,
+    pub(crate) followed: HashMap<ServerAddr, Sources>,
+    /// The socket of the datagram in hand.
+    pub(crate) via: Option<SocketId>,
     /// Servers whose origin is to be looked up again.
     stale_origins: Vec<ServerAddr>,
+    /// Origins have changed again since that was noted.
+    origins_moved_on: bool,
     outputs: VecDeque<Output>,
 }
 
@@ -148,9 +71,6 @@ impl std::fmt::Debug for Master {
 
 /// An answer to a question of ours that comes later is not believed.
 const ANSWER_TIME: Duration = Duration::from_secs(3);
-
-/// Servers looked at for new questions, for each /24 or /48 in a second: two scans of a million.
-const SCANS_PER_SECOND: u32 = 2_000_000;
 
 impl Master {
     /// A master without servers. `secret` must come from the operating system's random numbers.
@@ -168,18 +88,30 @@ impl Master {
             refusals: Refusals::default(),
             views: Views::default(),
             legacy: Budgets::new(secret, settings.legacy_bytes_per_second),
+            lists: Budgets::new(secret, settings.list_bytes_per_second),
             joins: Budgets::new(secret, settings.join_challenge_bytes_per_second),
-            scans: Budgets::new(secret, SCANS_PER_SECOND),
+            scans: Scans::new(secret),
             claims: Budgets::new(secret, settings.claim_challenge_bytes_per_second),
             tally: Tally::default(),
+            to_ask: VecDeque::new(),
             to_check: VecDeque::new(),
             checked: Moment::EPOCH,
             asked: HashMap::new(),
             followed: HashMap::new(),
+            via: None,
             stale_origins: Vec::new(),
+            origins_moved_on: false,
             outputs: VecDeque::new(),
             settings,
         }
+    }
+
+    /// A datagram arrived on one of several sockets. Whoever registers by it is asked from there
+    /// later on: game servers and their firewalls know only the address they send heartbeats to.
+    pub fn handle_on(&mut self, now: Moment, via: SocketId, from: SocketAddr, payload: &[u8]) {
+        self.via = Some(via);
+        self.handle(now, from, payload);
+        self.via = None;
     }
 
     /// A datagram arrived.
@@ -196,8 +128,10 @@ impl Master {
             self.info_quake3(now, from, info);
         } else if let Some(info) = quake3::InfoView::of_join(payload) {
             self.join_steam(now, from, info);
+        } else if self.page_again(now, from, payload) {
+            // As often as clients page.
         } else if let Ok(request) = steam::ListRequest::parse(payload) {
-            self.list_steam(now, from, payload.len(), &request);
+            self.list_steam(now, from, payload, &request);
         } else if let Ok(request) = quake3::master::ListRequest::parse(payload) {
             self.list_quake3(now, from, payload.len(), &request);
         } else if let Ok(heartbeat) = steam::Heartbeat::parse(payload) {
@@ -212,6 +146,7 @@ impl Master {
     pub fn poll(&mut self, now: Moment) {
         self.asked
             .retain(|_, asked| now.since(asked.at) < ANSWER_TIME);
+        self.views.forget_unused(now);
         self.look_after(now);
         self.check_some(now);
     }
@@ -242,15 +177,15 @@ impl Master {
         }
     }
 
-    /// Servers that this front end verified and the store should have but lacks, or knows only with
-    /// an expiry that is far behind. `covers` tells which servers `known` is about.
+    /// Servers that this front end or another one verified and the store should have but lacks, or
+    /// knows only with an expiry that is far behind. Whoever verified it may be gone. `covers` tells which servers `known` is about.
     pub fn lacking(&self, known: &[Server], covers: impl Fn(ServerAddr) -> bool) -> Vec<Server> {
         let expiries = known.iter().map(|server| (server.addr, server.expires));
         let known: HashMap<ServerAddr, Moment> = expiries.collect();
         let slack = self.settings.timeout() / 2;
         let is_lacking = |server: &&Server| {
             let told = known.get(&server.addr);
-            server.standing == Standing::Verified
+            matches!(server.standing, Standing::Verified | Standing::Vouched)
                 && told.is_none_or(|told| *told + slack < server.expires)
                 && covers(server.addr)
         };
@@ -267,15 +202,20 @@ impl Master {
     /// Takes these bans in place of those before; registered servers they concern go at once.
     pub fn set_bans(&mut self, bans: Bans) {
         self.bans = bans;
-        let banned = |server: &&Server| {
-            let reason = self.bans.reason(server.addr.ip(), server.origin.asn);
-            reason.is_some()
+        let banned = |server: &Server| {
+            let reason = self.bans.reason(server.addr.ip(), server.origin.asn)?;
+            Some((server.addr, reason.to_owned()))
         };
-        let gone: Vec<ServerAddr> = self.shelf.iter().filter(banned).map(|s| s.addr).collect();
-        for addr in gone {
-            self.forget(addr);
-            self.emit(Event::Removed(addr));
+        let gone: Vec<(ServerAddr, String)> = self.shelf.iter().filter_map(banned).collect();
+        for (addr, reason) in gone {
+            self.take_off(addr, Removal::Banned(reason));
         }
+    }
+
+    /// Takes a server off all lists, and says so.
+    pub(crate) fn take_off(&mut self, addr: ServerAddr, cause: Removal) {
+        self.forget(addr);
+        self.emit(Event::Removed { addr, cause });
     }
 
     /// Takes a new key for cookies.
@@ -283,10 +223,17 @@ impl Master {
         self.cookies.change_secret(secret);
     }
 
+    /// The wall clock was set: it is so many milliseconds ahead of the moments that come in, or behind
+    /// them. Nobody's time changes by that, only the cookies that front ends share.
+    pub const fn set_wall(&mut self, ahead_ms: i64) {
+        self.cookies.set_wall(ahead_ms);
+    }
+
     /// Other settings from now on. Those who are registered stay, whatever the new caps say; only
     /// servers of private networks go when these are no longer listed.
     pub fn set_settings(&mut self, settings: Settings) {
         self.legacy.set_rate(settings.legacy_bytes_per_second);
+        self.lists.set_rate(settings.list_bytes_per_second);
         self.joins
             .set_rate(settings.join_challenge_bytes_per_second);
         self.claims
@@ -295,15 +242,19 @@ impl Master {
         let hidden = |server: &&Server| !self.can_list(server.addr);
         let gone: Vec<ServerAddr> = self.shelf.iter().filter(hidden).map(|s| s.addr).collect();
         for addr in gone {
-            self.forget(addr);
-            self.emit(Event::Removed(addr));
+            self.take_off(addr, Removal::Private);
         }
     }
 
     /// Origins have changed: all servers are to be looked up again, by
     /// [`Master::refresh_some_origins`].
     pub fn refresh_origins(&mut self) {
-        self.stale_origins = self.shelf.iter().map(|server| server.addr).collect();
+        // A round under way is finished first: of a million servers with news every second, the last
+        // ones would else never have their turn.
+        self.origins_moved_on = self.has_stale_origins();
+        if !self.origins_moved_on {
+            self.stale_origins = self.shelf.iter().map(|server| server.addr).collect();
+        }
     }
 
     /// Looks at most so many servers up again, so that datagrams need not wait for a million; gives
@@ -319,12 +270,15 @@ impl Master {
                 continue;
             };
             moved += 1;
-            if self.bans.reason(addr.ip(), origin.asn).is_some() {
-                self.forget(addr);
-                self.emit(Event::Removed(addr));
-            } else {
-                self.replace(Server { origin, ..server });
+            match self.bans.reason(addr.ip(), origin.asn).map(str::to_owned) {
+                Some(reason) => self.take_off(addr, Removal::Banned(reason)),
+                None => {
+                    self.replace(Server { origin, ..server });
+                }
             }
+        }
+        if self.origins_moved_on && !self.has_stale_origins() {
+            self.refresh_origins();
         }
         moved
     }
@@ -338,15 +292,19 @@ impl Master {
     /// new.
     pub(crate) fn replace(&mut self, server: Server) -> bool {
         let (addr, asn) = (server.addr, server.origin.asn);
-        let look = self.settings.ask_from(&server).min(server.expires);
-        let source = self.followed.get(&addr).copied();
+        let sources = self.followed.remove(&addr);
         let is_followed = server.standing == Standing::Followed;
+        let look = match is_followed && sources.is_some() {
+            // The next list is no reason to ask it again.
+            true => server.expires,
+            false => self.settings.ask_from(&server).min(server.expires),
+        };
         let before = self.shelf.put(server);
         if let Some(before) = &before {
             self.uncount(before);
         }
         if is_followed {
-            self.followed.insert(addr, source.unwrap_or_default());
+            self.followed.insert(addr, sources.unwrap_or_default());
         } else {
             self.counts.add(addr, asn);
         }
@@ -374,6 +332,12 @@ impl Master {
         }
     }
 
+    /// Whether a server registered, here or at another front end.
+    pub(crate) fn is_registered(&self, addr: ServerAddr) -> bool {
+        let known = self.shelf.get(addr);
+        known.is_some_and(|known| known.standing != Standing::Followed)
+    }
+
     /// Servers that registered here, now or before a restart.
     pub(crate) fn registered(&self) -> usize {
         self.shelf.len() - self.followed.len()
@@ -391,26 +355,47 @@ impl Master {
     pub(crate) fn ask(&mut self, to: ServerAddr, payload: Vec<u8>) {
         self.outputs.push_back(Output::Ask {
             to: to.socket(),
+            via: self.shelf.via(to),
             payload: payload.into(),
         });
     }
 
     pub(crate) fn send(&mut self, to: ServerAddr, payload: impl Into<Payload>) {
+        self.send_via(None, to, payload);
+    }
+
+    pub(crate) fn send_via(
+        &mut self,
+        via: Option<SocketId>,
+        to: ServerAddr,
+        payload: impl Into<Payload>,
+    ) {
         self.outputs.push_back(Output::Send {
             to: to.socket(),
+            via,
             payload: payload.into(),
         });
     }
 
     /// Answers somebody who has proven nothing: never with more bytes than came.
     pub(crate) fn answer_unproven(&mut self, to: ServerAddr, received: usize, reply: &[u8]) {
+        self.answer_unproven_via(None, to, received, reply);
+    }
+
+    pub(crate) fn answer_unproven_via(
+        &mut self,
+        via: Option<SocketId>,
+        to: ServerAddr,
+        received: usize,
+        reply: &[u8],
+    ) {
         self.tally.unproven_bytes_in += received as u64;
         if reply.len() > received {
             self.tally.unanswered += 1;
             return;
         }
         self.tally.unproven_bytes_out += reply.len() as u64;
-        self.send(to, reply);
+        self.send_via(via, to, reply);
     }
 
     pub(crate) fn emit(&mut self, event: Event) {
@@ -422,9 +407,10 @@ impl Master {
         &self.shelf
     }
 
-    /// Which of the other masters lists a server that did not register here.
+    /// Which of the other masters lists a server that did not register here; the first, if several
+    /// do.
     pub fn followed_from(&self, addr: ServerAddr) -> Option<SourceId> {
-        self.followed.get(&addr).copied()
+        self.followed.get(&addr)?.first()
     }
 
     /// Why servers were refused.

@@ -8,8 +8,9 @@
 use nearside_types::{Moment, ServerAddr};
 use nearside_wire::a2s::{Info, Request, Response};
 
-use crate::master::{Event, Master};
+use crate::master::Master;
 use crate::server::{Facts, Server, Standing};
+use crate::told::Event;
 
 /// A question that is out.
 #[derive(Debug, Clone, Copy)]

@@ -27,6 +27,22 @@ pub enum Refusal {
     Unreachable,
 }
 
+impl Refusal {
+    /// A stable name for logs and figures.
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Banned(_) => "refused: banned",
+            Self::AddressFull(_) => "refused: address full",
+            Self::NetworkFull(_) => "refused: network full",
+            Self::AsFull(_) => "refused: AS full",
+            Self::MasterFull(_) => "refused: master full",
+            Self::WrongChallenge => "refused: wrong challenge",
+            Self::Incomplete(_) => "refused: incomplete",
+            Self::Unreachable => "refused: unreachable",
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

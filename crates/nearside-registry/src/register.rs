@@ -7,11 +7,12 @@ use nearside_wire::quake3::{Challenge, InfoView};
 use nearside_wire::steam::{Heartbeat, JoinChallenge};
 
 use crate::cookie::Use;
-use crate::master::{Event, Master};
+use crate::master::Master;
 use crate::refusals::Refusal;
 use crate::said::Said;
 use crate::server::{Facts, Family, Server, Standing};
 use crate::slots::SlotId;
+use crate::told::{Event, Removal};
 
 impl Master {
     /// `heartbeat …`: asked back with a challenge. A server that says it goes down is asked too, and
@@ -32,7 +33,7 @@ impl Master {
             .into_iter()
             .find(|usage| self.cookies.accept(now, *usage, from.socket(), repeats));
         match proven {
-            None => self.tally.wrong_challenges += 1,
+            None => self.is_unproven(from),
             // It did not come by itself, we asked: another master's word keeps it listed.
             Some(Use::Reprobe) if self.followed.contains_key(&from) => {
                 self.learn(from, |_| said.facts().ok());
@@ -68,8 +69,16 @@ impl Master {
         {
             self.hear(now, from, Family::Steam, &said);
         } else {
-            self.tally.wrong_challenges += 1;
+            self.is_unproven(from);
         }
+    }
+
+    /// A challenge was missing, old or another's. It is told, and not remembered: whoever forges
+    /// addresses could otherwise wash away what proven ones are to be told.
+    pub(crate) fn is_unproven(&mut self, addr: ServerAddr) {
+        self.tally.wrong_challenges += 1;
+        let refusal = Refusal::WrongChallenge;
+        self.emit(Event::Refused { addr, refusal });
     }
 
     fn challenge_steam(&mut self, now: Moment, from: ServerAddr, received: usize) {
@@ -77,7 +86,11 @@ impl Master {
         self.tally.unproven_bytes_in += received as u64;
         let bits = self.cookies.make(now, Use::Register, from.socket());
         let reply = JoinChallenge(bits as u32).emit();
-        if self.joins.take(now, from.ip(), reply.len()) {
+        let granted = match self.is_registered(from) {
+            true => self.joins.take_registered(now, from, reply.len()),
+            false => self.joins.take(now, from.ip(), reply.len()),
+        };
+        if granted {
             self.tally.unproven_bytes_out += reply.len() as u64;
             self.send(from, reply);
         } else {
@@ -85,23 +98,27 @@ impl Master {
         }
     }
 
-    /// A server that has proven its address says what it is.
+    /// A server that has proven its address says what it is. The usual heartbeat is of one that
+    /// registered before and has nothing new to say.
     fn hear(&mut self, now: Moment, addr: ServerAddr, family: Family, said: &Said<'_>) {
-        match self.known_as(addr, family, said) {
-            Some(id) => self.renew(now, id),
-            None => {
-                // Told by the event.
-                let _refused = self.admit(now, addr, family, said.facts());
-            }
+        let known = self.shelf.find(addr).and_then(|id| {
+            let server = self.shelf.at(id).filter(|known| known.family == family)?;
+            Some((id, server))
+        });
+        let said = known.map_or(*said, |(_, server)| said.completed(&server.facts));
+        let is_no_news =
+            |server: &Server| server.standing != Standing::Followed && said.is_known(&server.facts);
+        if let Some((id, _)) = known.filter(|(_, server)| is_no_news(server)) {
+            return self.renew(now, id);
         }
-    }
-
-    /// The usual heartbeat: a server that registered before and has nothing new to say.
-    fn known_as(&self, addr: ServerAddr, family: Family, said: &Said<'_>) -> Option<SlotId> {
-        let id = self.shelf.find(addr)?;
-        let server = self.shelf.at(id)?;
-        let is_registered = server.family == family && server.standing != Standing::Followed;
-        (is_registered && said.is_known(&server.facts)).then_some(id)
+        let is_same = known.is_some_and(|(_, server)| said.is_of_game(&server.facts));
+        let ask = said.leaves_questions() && !is_same;
+        let facts = said.facts();
+        // A refusal is told by the event.
+        if self.admit(now, addr, family, facts).is_ok() && ask {
+            self.to_ask.push_back(addr);
+        }
+        self.shelf.came_by(addr, self.via);
     }
 
     /// Bans were checked when it came or when they were set, and its origin is looked up again when
@@ -110,7 +127,8 @@ impl Master {
         self.tally.registrations += 1;
         let timeout = self.settings.timeout();
         let slack = self.settings.timeout_s / TOLD_EVERY;
-        if let Some(server) = self.shelf.renew(id, now + timeout, slack).cloned() {
+        let told = self.shelf.renew(id, now + timeout, slack, self.via);
+        if let Some(server) = told.cloned() {
             self.emit(Event::Put {
                 server,
                 is_new: false,
@@ -176,8 +194,7 @@ impl Master {
         if let Some(reason) = self.bans.reason(addr.ip(), asn) {
             return Err(Refusal::Banned(reason.to_owned()));
         }
-        let before = self.shelf.get(addr);
-        if before.is_some_and(|before| before.standing != Standing::Followed) {
+        if self.is_registered(addr) {
             return Ok(());
         }
         if self.registered() >= self.settings.servers {
@@ -205,8 +222,7 @@ impl Master {
             };
             let ask_from = self.settings.ask_from(server);
             if expires <= now {
-                self.forget(addr);
-                self.emit(Event::Removed(addr));
+                self.take_off(addr, Removal::Expired);
             } else if ask_from > now {
                 self.shelf.plan(addr, ask_from.min(expires));
             } else {
@@ -216,8 +232,8 @@ impl Master {
         }
     }
 
-    /// Asks those whose turn it is, as many as the time that has passed allows: their answers must
-    /// fit into a socket's buffer.
+    /// Asks those who have just joined and left questions open, then those whose turn it is, as many as
+    /// the time that has passed allows: their answers must fit into a socket's buffer.
     pub(crate) fn check_some(&mut self, now: Moment) {
         let passed = now.since(self.checked).min(Duration::from_secs(1));
         let mut may_ask = (CHECKS_PER_SECOND * passed.as_secs_f64()) as usize;
@@ -225,6 +241,14 @@ impl Master {
             return;
         }
         self.checked = now;
+        while may_ask > 0
+            && let Some(addr) = self.to_ask.pop_front()
+        {
+            if self.shelf.get(addr).is_some() {
+                self.ask_a2s(now, addr);
+                may_ask -= 1;
+            }
+        }
         while may_ask > 0
             && let Some(addr) = self.to_check.pop_front()
         {
@@ -242,7 +266,8 @@ impl Master {
             Family::Quake3 => {
                 self.tally.checks += 1;
                 let bits = self.cookies.make(now, Use::Reprobe, addr.socket());
-                self.send(addr, &getinfo(bits)[..]);
+                let via = self.shelf.via(addr);
+                self.send_via(via, addr, &getinfo(bits)[..]);
             }
             Family::Steam => self.ask_a2s(now, addr),
             // They have a protocol of their own, and prove themselves each time.

@@ -14,6 +14,18 @@ pub(crate) struct Said<'a> {
     /// Facts without texts, or what is missing.
     numbers: Result<Numbers, &'static str>,
     texts: [&'a [u8]; 6],
+    unsaid: Unsaid,
+}
+
+/// What a join left out that A2S_INFO tells: servers of GoldSource name neither their app id nor
+/// themselves.
+#[derive(Debug, Clone, Copy, Default)]
+struct Unsaid {
+    app_id: bool,
+    kind: bool,
+    secure: bool,
+    system: bool,
+    texts: [bool; 6],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +64,10 @@ impl<'a> Said<'a> {
         let [bots, players, humans, needs, password, texts @ ..] = rest;
         let text = Option::unwrap_or_default;
         let [game, name, map, mode, version] = texts.map(text);
+        let game = match game {
+            [] => game_of_protocol(number(protocol)),
+            named => named,
+        };
         Self {
             challenge: text(challenge),
             numbers: quake3_numbers(
@@ -59,6 +75,7 @@ impl<'a> Said<'a> {
                 [bots, players.or(humans), needs.or(password)].map(number),
             ),
             texts: [game, name, map, mode, version, b""],
+            unsaid: Unsaid::default(),
         }
     }
 
@@ -99,6 +116,13 @@ impl<'a> Said<'a> {
         let is = |value: Option<&[u8]>, wanted: &[u8]| {
             value.is_some_and(|value| value.eq_ignore_ascii_case(wanted))
         };
+        let unsaid = Unsaid {
+            app_id: app_id.is_none(),
+            kind: kind.is_none(),
+            secure: secure.is_none(),
+            system: system.is_none(),
+            texts: texts.map(|text| text.is_none()),
+        };
         let texts = texts.map(Option::unwrap_or_default);
         let flags = Flags {
             password: is(password, b"1"),
@@ -115,7 +139,57 @@ impl<'a> Said<'a> {
                 _ => numbers,
             },
             texts,
+            unsaid,
         }
+    }
+
+    /// Whether A2S_INFO would tell more.
+    pub(crate) const fn leaves_questions(&self) -> bool {
+        let Unsaid { app_id, kind, .. } = self.unsaid;
+        app_id || kind || self.unsaid.texts[Text::Name as usize]
+    }
+
+    /// Whether it is the game that is known of this server.
+    pub(crate) fn is_of_game(&self, facts: &Facts) -> bool {
+        let game = self.texts[Text::Game as usize];
+        facts.text(Text::Game).eq_ignore_ascii_case(game)
+    }
+
+    /// What it left out as it was known before, if it still is the same game.
+    pub(crate) fn completed<'b>(&self, before: &'b Facts) -> Said<'b>
+    where
+        'a: 'b,
+    {
+        if !self.is_of_game(before) {
+            return *self;
+        }
+        let Unsaid {
+            app_id,
+            kind,
+            secure,
+            system,
+            texts,
+        } = self.unsaid;
+        let (known, mut said) = (before.flags, *self);
+        if let Ok(numbers) = &mut said.numbers {
+            let flags = &mut numbers.flags;
+            let keep = |said: &mut bool, unsaid: bool, known: bool| *said |= unsaid && known;
+            keep(&mut flags.dedicated, kind, known.dedicated);
+            keep(&mut flags.proxy, kind, known.proxy);
+            keep(&mut flags.secure, secure, known.secure);
+            keep(&mut flags.linux, system, known.linux);
+            if app_id {
+                numbers.app_id = before.app_id;
+            }
+        }
+        for (at, text) in Text::ALL
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| texts[*at])
+        {
+            said.texts[at] = before.text(text);
+        }
+        said
     }
 
     /// What is to be kept of it, or what it lacks.
@@ -144,6 +218,17 @@ impl<'a> Said<'a> {
             flags: facts.flags,
         };
         self.numbers == Ok(known) && facts.has_texts(self.texts)
+    }
+}
+
+/// The game of servers that say none: those of the family that are older than `gamename`, under the
+/// names that `getserversExt` calls them by.
+fn game_of_protocol(protocol: Option<u32>) -> &'static [u8] {
+    match protocol {
+        Some(66..=68 | 71) => b"Quake3Arena",
+        Some(50 | 59 | 60) => b"wolfmp",
+        Some(72 | 80 | 83 | 84) => b"et",
+        _ => b"",
     }
 }
 
@@ -227,6 +312,31 @@ mod tests {
         assert_eq!(facts.text(Text::Name), b"^1noname");
         assert_eq!(facts.text(Text::Map), b"oa_dm1");
         assert_eq!(facts.text(Text::Data), b"");
+    }
+
+    #[test]
+    fn what_a_join_leaves_out_stays_as_it_is_known_of_the_same_game() {
+        let said = |line: &'static [u8]| Said::of_steam(InfoView::of_join(line).unwrap());
+        let join = said(b"0\n\\protocol\\48\\players\\3\\max\\8\\gamedir\\cstrike\\map\\de_nuke");
+        let mut known = Facts::of_texts(&[
+            (Text::Game, b"CStrike"),
+            (Text::Name, b"Keep"),
+            (Text::Map, b"de_dust2"),
+        ]);
+        (known.app_id, known.flags.dedicated) = (10, true);
+        assert!(join.leaves_questions());
+        let facts = join.completed(&known).facts().unwrap();
+        assert_eq!((facts.app_id, facts.flags.dedicated), (10, true));
+        assert_eq!(facts.text(Text::Name), b"Keep");
+        assert_eq!(facts.text(Text::Map), b"de_nuke");
+        assert!(join.completed(&facts).is_known(&facts), "and is no news");
+        let other = said(b"0\n\\protocol\\48\\players\\3\\max\\8\\gamedir\\valve");
+        assert_eq!(other.completed(&known).facts().unwrap().app_id, 0);
+        let whole =
+            b"0\n\\protocol\\48\\players\\3\\max\\8\\gamedir\\cstrike\\appid\\10\\type\\l\\name\\x";
+        let whole = said(whole);
+        assert!(!whole.leaves_questions());
+        assert!(!whole.completed(&known).facts().unwrap().flags.dedicated);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Which servers a query asks for: Quake 3 words and Steam's filter language, judged on what is
 //! known of a server.
 
-use nearside_wire::steam::{Combine, Condition, Filter, Region};
+use nearside_wire::steam::{Filter, Region};
 use nearside_wire::{GameText, quake3, steam};
 
+use crate::conditions::{Test, number};
 use crate::region::is_in;
-use crate::server::{Facts, Family, Server, Standing, Text};
+use crate::scans;
+use crate::server::{Family, Server, Standing, Text};
 use crate::shelf::Groups;
 
 /// What a query selects; equal selections share one view.
@@ -48,7 +50,7 @@ impl Selection {
             named.or_else(|| mode_number(word).map(str::to_owned))
         });
         Self::Quake3 {
-            game: request.game.clone(),
+            game: request.game.as_ref().map(|game| game.to_ascii_lowercase()),
             protocol: request.protocol,
             empty: request.empty,
             full: request.full,
@@ -65,70 +67,129 @@ impl Selection {
         let filter = filter.without("challenge").without("origin").emit();
         Self::Steam {
             region: request.region.byte(),
-            filter: filter.as_bytes().to_vec(),
+            // Nothing depends on the case, so all ways to write it are one question.
+            filter: filter.as_bytes().to_ascii_lowercase(),
         }
     }
 
-    /// Where its servers stand.
-    pub(crate) fn groups(&self) -> Groups {
-        match self {
-            Self::Quake3 { protocol, game, .. } => {
-                let game = game.as_ref().map(String::as_bytes);
-                Groups::of(Family::Quake3, Some(*protocol), game)
-            }
-            Self::Steam { filter, .. } => {
-                let filter = Filter::parse(filter).unwrap_or_default();
-                let game = filter
-                    .conditions()
-                    .iter()
-                    .find_map(|condition| match condition {
-                        Condition::Is { key, value } => is_game(key).then_some(value.as_bytes()),
-                        Condition::Group { .. } => None,
-                    });
-                Groups::of(Family::Steam, None, game)
-            }
-        }
-    }
-
-    /// The test for single servers of the group.
-    pub(crate) fn matcher(&self) -> Box<dyn Fn(&Server) -> bool + '_> {
+    /// The question, ready to be answered.
+    pub(crate) fn question(&self) -> Question<'_> {
         match self {
             Self::Quake3 {
+                protocol,
                 game,
-                empty,
-                full,
                 mode,
-                ipv4,
-                ipv6,
-                own,
                 ..
-            } => Box::new(move |server| {
-                let facts = &server.facts;
-                let is = |wanted: &Option<String>, text| match wanted {
-                    Some(wanted) => facts.text(text).eq_ignore_ascii_case(wanted.as_bytes()),
-                    None => true,
-                };
-                let family = if server.addr.ip().is_ipv4() {
-                    *ipv4
-                } else {
-                    *ipv6
-                };
-                let crowd = (*empty || !facts.is_empty()) && (*full || !facts.is_full());
-                let known = !*own || server.standing != Standing::Followed;
-                known && family && crowd && is(game, Text::Game) && is(mode, Text::Mode)
-            }),
+            } => {
+                let game = game.as_ref().map(String::as_bytes);
+                Question {
+                    groups: Groups::of(Family::Quake3, Some(*protocol), game),
+                    cost: scans::SERVER,
+                    collapse: false,
+                    is_whole_game: mode.is_none(),
+                    matches: self.quake3_matcher(),
+                }
+            }
             Self::Steam { region, filter } => {
-                let region = Region::from_byte(*region);
                 let filter = Filter::parse(filter).unwrap_or_default();
-                Box::new(move |server| {
-                    // These lists have no room for IPv6.
-                    server.addr.ip().is_ipv4()
-                        && is_in(region, server.origin.country)
-                        && all(filter.conditions(), server)
-                })
+                let game = filter.get(GAME).map(GameText::as_bytes);
+                let app_id = filter.get(APP).and_then(|id| number(id.as_bytes()));
+                let groups = Groups::of(Family::Steam, app_id, game);
+                let collapse = filter
+                    .get(COLLAPSE)
+                    .is_some_and(|value| *value == "1".into());
+                let tests: Vec<Test> = filter.conditions().iter().map(Test::of).collect();
+                Question {
+                    groups,
+                    collapse,
+                    is_whole_game: is_whole_game(*region, &filter),
+                    cost: scans::SERVER + tests.iter().map(Test::cost).sum::<usize>(),
+                    matches: steam_matcher(Region::from_byte(*region), tests),
+                }
             }
         }
     }
+
+    fn quake3_matcher(&self) -> Matcher<'_> {
+        let Self::Quake3 {
+            game,
+            empty,
+            full,
+            mode,
+            ipv4,
+            ipv6,
+            own,
+            ..
+        } = self
+        else {
+            return Box::new(|_| false);
+        };
+        Box::new(move |server| {
+            let facts = &server.facts;
+            let is = |wanted: &Option<String>, text| match wanted {
+                Some(wanted) => facts.text(text).eq_ignore_ascii_case(wanted.as_bytes()),
+                None => true,
+            };
+            let family = if server.addr.ip().is_ipv4() {
+                *ipv4
+            } else {
+                *ipv6
+            };
+            let crowd = (*empty || !facts.is_empty()) && (*full || !facts.is_full());
+            let known = !*own || server.standing != Standing::Followed;
+            known && family && crowd && is(game, Text::Game) && is(mode, Text::Mode)
+        })
+    }
+}
+
+/// The test for single servers of the groups.
+type Matcher<'a> = Box<dyn Fn(&Server) -> bool + 'a>;
+
+/// What a selection asks of the shelf.
+pub(crate) struct Question<'a> {
+    /// Where its servers stand.
+    pub(crate) groups: Groups,
+    /// What looking at one server takes, in the units of [`scans`].
+    pub(crate) cost: usize,
+    /// Whether it asks for a whole game in one of few ways to ask for it, so that nobody can ask many
+    /// different ones of this kind.
+    pub(crate) is_whole_game: bool,
+    /// Whether one server of each address is enough.
+    pub(crate) collapse: bool,
+    /// Which servers of the groups are meant.
+    pub(crate) matches: Matcher<'a>,
+}
+
+/// The conditions that have an index.
+const GAME: &str = "gamedir";
+const APP: &str = "appid";
+/// "Return only one server for each unique IP address matched": a word about the list, which no single
+/// server can be asked.
+const COLLAPSE: &str = "collapse_addr_hash";
+
+/// Whether a filter names a game, by name or by number as it is usually written, and nothing else.
+fn is_whole_game(region: u8, filter: &Filter) -> bool {
+    let has_usual_number = |id: &GameText| {
+        number(id.as_bytes()).is_some_and(|number| *id == number.to_string().into())
+    };
+    let named = [
+        filter.get(GAME).map(|_| true),
+        filter.get(APP).map(has_usual_number),
+    ];
+    let names: Vec<bool> = named.into_iter().flatten().collect();
+    (region < 8 || region == 0xFF)
+        && !names.contains(&false)
+        && !names.is_empty()
+        && names.len() == filter.conditions().len()
+}
+
+fn steam_matcher(region: Region, tests: Vec<Test>) -> Matcher<'static> {
+    Box::new(move |server| {
+        // These lists have no room for IPv6.
+        server.addr.ip().is_ipv4()
+            && is_in(region, server.origin.country)
+            && tests.iter().all(|test| test.holds(server))
+    })
 }
 
 /// The short words of old clients.
@@ -138,121 +199,10 @@ fn mode_number(word: &str) -> Option<&'static str> {
     found.map(|(_, number)| number)
 }
 
-/// The one condition that has an index.
-fn is_game(key: &GameText) -> bool {
-    key.as_bytes().eq_ignore_ascii_case(b"gamedir")
-}
-
-fn all(conditions: &[Condition], server: &Server) -> bool {
-    conditions.iter().all(|condition| holds(condition, server))
-}
-
-fn holds(condition: &Condition, server: &Server) -> bool {
-    match condition {
-        Condition::Is { key, value } => is(key.as_bytes(), value, server),
-        Condition::Group { how, conditions } => {
-            let any = || conditions.iter().any(|condition| holds(condition, server));
-            match how {
-                Combine::And => all(conditions, server),
-                Combine::Or => any(),
-                Combine::Nand => !all(conditions, server),
-                Combine::Nor => !any(),
-            }
-        }
-    }
-}
-
-/// One `\key\value`. A key that is not known selects nothing away, as Valve's master did.
-fn is(key: &[u8], value: &GameText, server: &Server) -> bool {
-    let facts = &server.facts;
-    let value = value.as_bytes();
-    let on = value != b"0";
-    let text = |which| facts.text(which).eq_ignore_ascii_case(value);
-    let wants = |flag: bool| !on || flag;
-    match key.to_ascii_lowercase().as_slice() {
-        b"gamedir" => text(Text::Game),
-        b"map" => text(Text::Map),
-        b"appid" => number(value) == Some(facts.app_id),
-        b"napp" | b"nappid" => number(value) != Some(facts.app_id),
-        b"dedicated" => wants(facts.flags.dedicated),
-        b"type" => value != b"d" || facts.flags.dedicated,
-        b"secure" => wants(facts.flags.secure),
-        b"linux" => wants(facts.flags.linux),
-        b"proxy" => wants(facts.flags.proxy),
-        b"password" => facts.flags.password == on,
-        // "Is not empty", "is not full", "is empty": the keys say less than they seem to.
-        b"empty" => wants(!facts.is_empty()),
-        b"full" => wants(!facts.is_full()),
-        b"noplayers" => wants(facts.is_empty()),
-        b"gametype" => tags(value).all(|tag| has_tag(facts, Text::Mode, tag)),
-        b"gamedata" => tags(value).all(|tag| has_tag(facts, Text::Data, tag)),
-        b"gamedataor" => tags(value).any(|tag| has_tag(facts, Text::Data, tag)),
-        b"name_match" => is_like(value, facts.text(Text::Name)),
-        b"version_match" => is_like(value, facts.text(Text::Version)),
-        b"gameaddr" => is_address(value, server),
-        b"own" => wants(server.standing != Standing::Followed),
-        _ => true,
-    }
-}
-
-fn number(value: &[u8]) -> Option<u32> {
-    std::str::from_utf8(value).ok()?.parse().ok()
-}
-
-fn tags(list: &[u8]) -> impl Iterator<Item = &[u8]> {
-    list.split(|byte| *byte == b',')
-        .filter(|tag| !tag.is_empty())
-}
-
-fn has_tag(facts: &Facts, text: Text, tag: &[u8]) -> bool {
-    tags(facts.text(text)).any(|own| own.eq_ignore_ascii_case(tag))
-}
-
-/// `192.0.2.1` or `192.0.2.1:27015`.
-fn is_address(value: &[u8], server: &Server) -> bool {
-    let Ok(text) = std::str::from_utf8(value) else {
-        return false;
-    };
-    let whole = text
-        .parse()
-        .is_ok_and(|addr: nearside_types::ServerAddr| addr == server.addr);
-    whole
-        || text
-            .parse()
-            .is_ok_and(|ip: std::net::IpAddr| ip.to_canonical() == server.addr.ip())
-}
-
-/// Whether a text is like a pattern with `*` for anything, whatever the case. Takes time in
-/// proportion to pattern times text at worst: it never goes back behind the last star.
-pub(crate) fn is_like(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                retry = Some((p + 1, t));
-                p += 1;
-            }
-            Some(wanted) if wanted.eq_ignore_ascii_case(&text[t]) => {
-                p += 1;
-                t += 1;
-            }
-            _ => match retry {
-                Some((after_star, from)) => {
-                    retry = Some((after_star, from + 1));
-                    (p, t) = (after_star, from + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::Flags;
+    use crate::server::{Facts, Flags};
     use nearside_types::{Moment, Origin, ServerAddr};
 
     fn server() -> Server {
@@ -288,7 +238,7 @@ mod tests {
 
     fn selects(region: u8, filter: &str) -> bool {
         let filter = filter.as_bytes().to_vec();
-        Selection::Steam { region, filter }.matcher()(&server())
+        (Selection::Steam { region, filter }.question().matches)(&server())
     }
 
     #[test]
@@ -317,19 +267,40 @@ mod tests {
     }
 
     #[test]
-    fn regions_come_from_the_country() {
-        assert!(selects(3, ""));
-        assert!(!selects(4, ""));
+    fn whole_games_are_told_from_questions_that_can_be_varied_without_end() {
+        let is_whole = |filter: &str| {
+            let request = steam::ListRequest::new(filter.parse().unwrap());
+            Selection::of_steam(&request).question().is_whole_game
+        };
+        for whole in [
+            r"\gamedir\cstrike",
+            r"\appid\10",
+            r"\gamedir\cstrike\appid\10",
+        ] {
+            assert!(is_whole(whole), "{whole}");
+        }
+        for other in [
+            "",
+            r"\gamedir\cstrike\map\x",
+            r"\gamedir\cstrike\nobody\knows",
+            r"\gamedir\cstrike\gamedir\cstrike",
+            r"\appid\010",
+            r"\appid\+10",
+            r"\nor\1\gamedir\cstrike",
+        ] {
+            assert!(!is_whole(other), "{other}");
+        }
+        let request = |game: &str| {
+            let filter = format!(r"\gamedir\{game}").parse().unwrap();
+            Selection::of_steam(&steam::ListRequest::new(filter))
+        };
+        assert_eq!(request("CSTRIKE"), request("cstrike"));
     }
 
     #[test]
-    fn stars_stand_for_anything() {
-        for (pattern, text) in [("*", ""), ("a*b*c", "aXbYbZc"), ("**x", "x"), ("", "")] {
-            assert!(is_like(pattern.as_bytes(), text.as_bytes()), "{pattern}");
-        }
-        for (pattern, text) in [("a*b", "ac"), ("a", "ab"), ("", "x"), ("*x", "xy")] {
-            assert!(!is_like(pattern.as_bytes(), text.as_bytes()), "{pattern}");
-        }
+    fn regions_come_from_the_country() {
+        assert!(selects(3, ""));
+        assert!(!selects(4, ""));
     }
 
     #[test]
@@ -339,7 +310,7 @@ mod tests {
         server.facts.protocol = 71;
         let mut request = quake3::master::ListRequest::new(Some("CSTRIKE"), 71);
         let selects = |request: &quake3::master::ListRequest, server: &Server| {
-            Selection::of_quake3(request).matcher()(server)
+            (Selection::of_quake3(request).question().matches)(server)
         };
         assert!(selects(&request, &server));
         request.other = vec!["gametype=4".to_owned()];

@@ -28,12 +28,19 @@ pub struct Settings {
     /// Addresses, networks and ASes without caps: large hosters, shared addresses.
     pub uncapped: Vec<BanTarget>,
     /// Bytes a second that clients which cannot repeat a cookie may get, for each /24 or /48. Zero
-    /// turns them away: right on the open Internet, where anybody can ask in a victim's name.
+    /// turns them away: right on the open Internet, where anybody can ask in a victim's name. Ten
+    /// seconds' worth can be saved up, and a list that is longer than that is never sent.
     pub legacy_bytes_per_second: u32,
+    /// Bytes a second of lists to clients that repeat their cookie, for each /24 or /48 that is not
+    /// `uncapped`. Ten seconds' worth can be saved up: a hundred lists of 30,000 servers. It keeps one
+    /// client from taking all the master can send, and who has seen somebody's cookie from flooding
+    /// that network. When neighbours have spent it, each address has a tenth of it for itself.
+    pub list_bytes_per_second: u32,
     /// Bytes a second of challenges to GoldSource servers, whose one-byte `q` is shorter than any
     /// answer, for each /24 or /48.
     pub join_challenge_bytes_per_second: u32,
-    /// Bytes a second of challenges to addresses that HTTP requests name, for each /24 or /48.
+    /// Bytes a second of challenges to addresses that HTTP requests name, for each /24 or /48 that
+    /// asks.
     pub claim_challenge_bytes_per_second: u32,
     /// Servers of other masters in all; further ones are left out.
     pub followed_servers: usize,
@@ -51,6 +58,7 @@ impl Default for Settings {
             servers_per_as: None,
             uncapped: Vec::new(),
             legacy_bytes_per_second: 0,
+            list_bytes_per_second: 2_000_000,
             join_challenge_bytes_per_second: 50,
             claim_challenge_bytes_per_second: 200,
             followed_servers: 200_000,
@@ -70,6 +78,9 @@ pub enum SettingsError {
     /// Nobody could register.
     #[error("`{0}` is 0, so no server could register; write at least 1")]
     NoRoom(&'static str),
+    /// Nobody could get a list.
+    #[error("`list_bytes_per_second` is 0, so nobody would get a list; write at least 1000")]
+    NoLists,
 }
 
 impl Settings {
@@ -84,6 +95,9 @@ impl Settings {
             ("servers_per_network", self.servers_per_network == 0),
             ("servers_per_as", self.servers_per_as == Some(0)),
         ];
+        if self.list_bytes_per_second == 0 {
+            return Err(SettingsError::NoLists);
+        }
         match rooms.into_iter().find(|(_, none)| *none) {
             Some((name, _)) => Err(SettingsError::NoRoom(name)),
             None => Ok(()),

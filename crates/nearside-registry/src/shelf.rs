@@ -1,7 +1,7 @@
 //! The registered servers, each found by its address, and in the order that lists and their pages
 //! have: (AS, address, port).
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
 
 use nearside_types::{Moment, ServerAddr};
@@ -11,14 +11,15 @@ use siphasher::sip::SipHasher13;
 use crate::cookie::Secret;
 use crate::server::{Family, Server, Standing, Text};
 use crate::slots::{Slot, SlotId, Slots};
+use crate::told::SocketId;
 use crate::wheel::Wheel;
 
 /// Servers that are asked for together, so that a query meets only its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Group {
     family: Family,
-    /// Of the Quake 3 family, where clients always name it; 0 for Steam.
-    protocol: u32,
+    /// The protocol of the Quake 3 family, where clients always name it; the app id of Steam.
+    number: u32,
     game: GameHash,
 }
 
@@ -36,35 +37,21 @@ impl GameHash {
     }
 }
 
-/// Which groups a query is about.
+/// Which groups a query is about: all of a family, or those of one number, one game or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Groups {
-    first: Group,
-    last: Group,
+    family: Family,
+    number: Option<u32>,
+    game: Option<GameHash>,
 }
 
 impl Groups {
-    /// All of a family; of one protocol or game if given. A game without a protocol is sought only
-    /// where protocols do not matter, with Steam.
-    pub(crate) fn of(family: Family, protocol: Option<u32>, game: Option<&[u8]>) -> Self {
-        let protocols = match (family, protocol) {
-            (Family::Steam | Family::Other, _) => (0, 0),
-            (Family::Quake3, None) => (0, u32::MAX),
-            (Family::Quake3, Some(protocol)) => (protocol, protocol),
-        };
-        let game = game.filter(|_| protocols.0 == protocols.1);
-        let games = match game.map(GameHash::of) {
-            Some(game) => (game, game),
-            None => (GameHash(0), GameHash(u32::MAX)),
-        };
-        let group = |protocol, game| Group {
-            family,
-            protocol,
-            game,
-        };
+    /// `number` is a protocol of the Quake 3 family or an app id of Steam.
+    pub(crate) fn of(family: Family, number: Option<u32>, game: Option<&[u8]>) -> Self {
         Self {
-            first: group(protocols.0, games.0),
-            last: group(protocols.1, games.1),
+            family,
+            number,
+            game: game.map(GameHash::of),
         }
     }
 }
@@ -76,19 +63,22 @@ type Place = (u32, ServerAddr);
 pub struct Shelf {
     slots: Slots,
     order: BTreeMap<Group, BTreeMap<Place, SlotId>>,
+    /// The groups in the order of games, for those who name a game and no number.
+    games: BTreeSet<(Family, GameHash, u32)>,
     wheel: Wheel,
     /// Grows with every change that a list could show.
     version: u64,
 }
 
 fn group(server: &Server) -> Group {
-    let protocol = match server.family {
+    let number = match server.family {
         Family::Quake3 => server.facts.protocol,
-        Family::Steam | Family::Other => 0,
+        Family::Steam => server.facts.app_id,
+        Family::Other => 0,
     };
     Group {
         family: server.family,
-        protocol,
+        number,
         game: GameHash::of(server.facts.text(Text::Game)),
     }
 }
@@ -111,6 +101,7 @@ impl Shelf {
         Self {
             slots: Slots::new(key),
             order: BTreeMap::new(),
+            games: BTreeSet::new(),
             wheel: Wheel::default(),
             version: 0,
         }
@@ -123,7 +114,7 @@ impl Shelf {
             let (group, place) = (group(&server), place(&server));
             self.version += 1;
             let id = self.slots.insert(server);
-            self.order.entry(group).or_default().insert(place, id);
+            self.list((group, place), id);
             return None;
         };
         let before = &self.slots.get(id)?.server;
@@ -133,7 +124,7 @@ impl Shelf {
         self.version += u64::from(was != is || !shown_alike);
         if was != is {
             self.unlist(was);
-            self.order.entry(is.0).or_default().insert(is.1, id);
+            self.list(is, id);
         }
         let slot = self.slots.get_mut(id)?;
         Some(std::mem::replace(&mut slot.server, server))
@@ -141,9 +132,16 @@ impl Shelf {
 
     /// A registered server was heard of, and has nothing new to say. Gives what is known of it if
     /// the store should be told, which is when its expiry there is more than `slack` seconds old.
-    pub(crate) fn renew(&mut self, id: SlotId, expires: Moment, slack: u32) -> Option<&Server> {
+    pub(crate) fn renew(
+        &mut self,
+        id: SlotId,
+        expires: Moment,
+        slack: u32,
+        via: Option<SocketId>,
+    ) -> Option<&Server> {
         let slot = self.slots.get_mut(id)?;
         slot.server.expires = expires;
+        slot.via = via.or(slot.via);
         if slot.server.standing != Standing::Verified {
             slot.server.standing = Standing::Verified;
             self.version += 1;
@@ -163,6 +161,19 @@ impl Shelf {
         }
     }
 
+    /// A server was heard on this socket.
+    pub(crate) fn came_by(&mut self, addr: ServerAddr, via: Option<SocketId>) {
+        let slot = self.slots.find(addr).and_then(|id| self.slots.get_mut(id));
+        if let Some(slot) = slot {
+            slot.via = via.or(slot.via);
+        }
+    }
+
+    /// The socket that a server was last heard on; it expects to hear from there.
+    pub(crate) fn via(&self, addr: ServerAddr) -> Option<SocketId> {
+        self.slots.get(self.slots.find(addr)?)?.via
+    }
+
     /// Takes a server out.
     pub fn remove(&mut self, addr: ServerAddr) -> Option<Server> {
         let id = self.slots.find(addr)?;
@@ -172,12 +183,19 @@ impl Shelf {
         Some(server)
     }
 
+    fn list(&mut self, (group, place): (Group, Place), id: SlotId) {
+        self.order.entry(group).or_default().insert(place, id);
+        self.games.insert((group.family, group.game, group.number));
+    }
+
     fn unlist(&mut self, (group, place): (Group, Place)) {
-        if let btree_map::Entry::Occupied(mut places) = self.order.entry(group) {
-            places.get_mut().remove(&place);
-            if places.get().is_empty() {
-                places.remove();
-            }
+        let Some(places) = self.order.get_mut(&group) else {
+            return;
+        };
+        places.remove(&place);
+        if places.is_empty() {
+            self.order.remove(&group);
+            self.games.remove(&(group.family, group.game, group.number));
         }
     }
 
@@ -242,15 +260,37 @@ impl Shelf {
 
     /// The servers of some groups, each group in list order.
     pub(crate) fn listed(&self, groups: Groups) -> impl Iterator<Item = &Server> {
-        let groups = self.order.range(groups.first..=groups.last);
-        let ids = groups.flat_map(|(_, places)| places.values());
+        let ids = self.places(groups).flat_map(BTreeMap::values);
         ids.filter_map(|id| self.at(*id))
     }
 
     /// How many servers there are in some groups.
     pub(crate) fn count(&self, groups: Groups) -> usize {
-        let groups = self.order.range(groups.first..=groups.last);
-        groups.map(|(_, places)| places.len()).sum()
+        self.places(groups).map(BTreeMap::len).sum()
+    }
+
+    fn places(&self, groups: Groups) -> Box<dyn Iterator<Item = &BTreeMap<Place, SlotId>> + '_> {
+        let Groups { family, .. } = groups;
+        let group = move |number, game| Group {
+            family,
+            number,
+            game,
+        };
+        let range = |first, last| self.order.range(first..=last).map(|(_, places)| places);
+        let (none, any) = (GameHash(0), GameHash(u32::MAX));
+        match (groups.number, groups.game) {
+            (None, None) => Box::new(range(group(0, none), group(u32::MAX, any))),
+            (Some(number), None) => Box::new(range(group(number, none), group(number, any))),
+            (Some(number), Some(game)) => {
+                Box::new(self.order.get(&group(number, game)).into_iter())
+            }
+            (None, Some(game)) => {
+                let numbers = (family, game, 0)..=(family, game, u32::MAX);
+                let of_game = self.games.range(numbers);
+                let places = move |(_, _, number): &_| self.order.get(&group(*number, game));
+                Box::new(of_game.filter_map(places))
+            }
+        }
     }
 
     /// Grows with every change that a list could show.
@@ -318,6 +358,37 @@ mod tests {
     }
 
     #[test]
+    fn servers_of_a_game_are_met_by_its_name_by_its_number_and_by_both() {
+        let mut shelf = shelf();
+        let of_steam = |host, app_id, game: &[u8]| Server {
+            family: Family::Steam,
+            facts: Facts {
+                app_id,
+                ..Facts::of_texts(&[(Text::Game, game)])
+            },
+            ..server(host, 10, 100)
+        };
+        for (host, app_id, game) in [(1, 10, "cstrike"), (2, 10, "czero"), (3, 0, "cstrike")] {
+            shelf.put(of_steam(host, app_id, game.as_bytes()));
+        }
+        let count = |shelf: &Shelf, number, game: Option<&str>| {
+            let game = game.map(str::as_bytes);
+            shelf.count(Groups::of(Family::Steam, number, game))
+        };
+        assert_eq!(count(&shelf, None, None), 3);
+        assert_eq!(count(&shelf, Some(10), None), 2);
+        assert_eq!(count(&shelf, None, Some("CStrike")), 2);
+        assert_eq!(count(&shelf, Some(10), Some("cstrike")), 1);
+        assert_eq!(count(&shelf, Some(20), None), 0);
+        // It says its number now, and the group that it leaves is empty.
+        shelf.put(of_steam(3, 10, b"cstrike"));
+        assert_eq!(count(&shelf, None, Some("cstrike")), 2);
+        assert_eq!(count(&shelf, Some(0), None), 0);
+        (1..=3).for_each(|host| drop(shelf.remove(server(host, 10, 100).addr)));
+        assert!(shelf.games.is_empty() && shelf.order.is_empty());
+    }
+
+    #[test]
     fn a_heartbeat_without_news_changes_no_list() {
         let mut shelf = shelf();
         shelf.put(server(1, 10, 100));
@@ -352,9 +423,9 @@ mod tests {
         let addr = server(1, 10, 100).addr;
         shelf.is_told(addr);
         let id = shelf.find(addr).unwrap();
-        assert_eq!(shelf.renew(id, at(120), 20), None);
-        assert!(shelf.renew(id, at(121), 20).is_some());
-        assert_eq!(shelf.renew(id, at(141), 20), None);
+        assert_eq!(shelf.renew(id, at(120), 20, None), None);
+        assert!(shelf.renew(id, at(121), 20, None).is_some());
+        assert_eq!(shelf.renew(id, at(141), 20, None), None);
         assert_eq!(shelf.get(addr).unwrap().expires, at(141));
     }
 }

@@ -10,6 +10,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::cookie::Secret;
 use crate::server::Server;
+use crate::told::SocketId;
 
 /// The number of a slot.
 pub(crate) type SlotId = u32;
@@ -22,6 +23,8 @@ pub(crate) struct Slot {
     pub(crate) told: u32,
     /// When to look at it again, in seconds; entries of the wheel for other seconds are stale.
     pub(crate) planned: u32,
+    /// Which socket it was last heard on.
+    pub(crate) via: Option<SocketId>,
 }
 
 /// The slots. They lie in chunks, so that growing never copies servers or doubles the memory.
@@ -74,6 +77,7 @@ impl Slots {
             server,
             told: 0,
             planned: 0,
+            via: None,
         });
         let id = match self.free.pop() {
             Some(id) => {

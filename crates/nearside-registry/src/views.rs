@@ -10,8 +10,9 @@ use nearside_wire::list::{Listed, OriginForm, as_order};
 use nearside_wire::{quake3::master as quake3, steam};
 
 use crate::payload::Payload;
-use crate::selection::Selection;
-use crate::shelf::{Groups, Shelf};
+use crate::scans::{Purpose, QUESTION, Scan};
+use crate::selection::{Question, Selection};
+use crate::shelf::Shelf;
 
 /// Servers that were selected together, in list order.
 #[derive(Debug)]
@@ -25,9 +26,9 @@ pub struct View {
 }
 
 impl View {
-    fn new(selection: &Selection, groups: Groups, shelf: &Shelf) -> Self {
-        let matches = selection.matcher();
-        let selected = shelf.listed(groups).filter(|server| matches(server));
+    fn new(question: &Question<'_>, shelf: &Shelf) -> Self {
+        let candidates = shelf.listed(question.groups);
+        let selected = candidates.filter(|server| (question.matches)(server));
         let mut servers: Vec<Listed> = selected
             .map(|server| Listed {
                 addr: server.addr,
@@ -37,6 +38,9 @@ impl View {
         // Several games are in order each, not together.
         if !servers.is_sorted_by_key(as_order) {
             servers.sort_by_key(as_order);
+        }
+        if question.collapse {
+            servers.dedup_by_key(|listed| listed.addr.ip());
         }
         Self {
             servers,
@@ -92,6 +96,17 @@ impl View {
 #[derive(Debug, Default)]
 pub(crate) struct Views {
     views: HashMap<Selection, Kept>,
+    /// Steam pages by the bytes that ask for them, the cookie left out.
+    prepared: HashMap<Box<[u8]>, Prepared>,
+}
+
+/// A page, and how old its list is.
+#[derive(Debug)]
+struct Prepared {
+    page: Payload,
+    made: Moment,
+    version: u64,
+    used: Moment,
 }
 
 #[derive(Debug)]
@@ -102,11 +117,18 @@ struct Kept {
     used: Moment,
 }
 
+/// Pages that are kept by their question: those of thirty lists of 30,000.
+const MOST_PREPARED: usize = 4_096;
+/// Longer questions are read each time.
+const LONGEST_QUESTION: usize = 300;
+
 /// Pages of one view: those of a list of 100,000 in two forms.
 const MOST_PAGES: usize = 2_048;
 
-/// A list is at most this old.
+/// A list is at most this old, as long as there is time for looking.
 const FRESH: Duration = Duration::from_secs(1);
+/// Lists nobody has asked for in so long are forgotten.
+const UNUSED: Duration = Duration::from_secs(10);
 /// Different questions that are remembered.
 const MOST_VIEWS: usize = 256;
 /// Entries that are remembered in all, 36 bytes each; one view is always kept.
@@ -114,32 +136,72 @@ const MOST_SERVERS: usize = 8_000_000;
 
 impl Views {
     /// The view of a selection, made anew if the registry has changed and a second has passed.
-    /// `may_scan` is asked first, with how many servers are to be looked at.
+    /// `may_scan` is asked first; if it forbids that, an old view is better than none.
     pub(crate) fn get(
         &mut self,
         now: Moment,
         selection: &Selection,
         shelf: &Shelf,
-        may_scan: impl FnOnce(usize) -> bool,
+        may_scan: impl FnOnce(Scan) -> bool,
     ) -> Option<&mut View> {
+        let known = self.views.get(selection);
         let is_good = |kept: &Kept| kept.version == shelf.version() || now.since(kept.made) < FRESH;
-        if !self.views.get(selection).is_some_and(is_good) {
-            let groups = selection.groups();
-            if !may_scan(shelf.count(groups)) {
-                return None;
-            }
-            let kept = Kept {
-                view: View::new(selection, groups, shelf),
-                made: now,
-                version: shelf.version(),
-                used: now,
+        if !known.is_some_and(is_good) {
+            let question = selection.question();
+            let purpose = match known.is_some() || question.is_whole_game {
+                true => Purpose::Usual,
+                false => Purpose::New,
             };
-            self.make_room(kept.view.servers.len());
-            self.views.insert(selection.clone(), kept);
+            let cost = QUESTION + shelf.count(question.groups) * question.cost;
+            if may_scan(Scan { cost, purpose }) {
+                let kept = Kept {
+                    view: View::new(&question, shelf),
+                    made: now,
+                    version: shelf.version(),
+                    used: now,
+                };
+                self.views.remove(selection);
+                self.make_room(kept.view.servers.len());
+                self.views.insert(selection.clone(), kept);
+            }
         }
         let kept = self.views.get_mut(selection)?;
         kept.used = now;
         Some(&mut kept.view)
+    }
+
+    /// The page that was prepared for a question, while its list is as good as a view would be.
+    pub(crate) fn prepared(
+        &mut self,
+        now: Moment,
+        question: &[u8],
+        shelf: &Shelf,
+    ) -> Option<Payload> {
+        let prepared = self.prepared.get_mut(question)?;
+        let is_good = prepared.version == shelf.version() || now.since(prepared.made) < FRESH;
+        prepared.used = now;
+        is_good.then(|| prepared.page.clone())
+    }
+
+    /// Keeps a page of a selection's view for all who ask the same.
+    pub(crate) fn prepare(&mut self, question: &[u8], selection: &Selection, page: &Payload) {
+        let Some(kept) = self.views.get(selection) else {
+            return;
+        };
+        if question.len() > LONGEST_QUESTION {
+            return;
+        }
+        // All of them grow old in a second: whoever pages then prepares them anew.
+        if self.prepared.len() >= MOST_PREPARED {
+            self.prepared.clear();
+        }
+        let prepared = Prepared {
+            page: page.clone(),
+            made: kept.made,
+            version: kept.version,
+            used: kept.used,
+        };
+        self.prepared.insert(question.into(), prepared);
     }
 
     fn make_room(&mut self, servers: usize) {
@@ -157,6 +219,14 @@ impl Views {
         }
     }
 
+    /// Forgets what nobody has asked for lately, so that a guest with many questions fills the memory
+    /// for seconds, not for ever.
+    pub(crate) fn forget_unused(&mut self, now: Moment) {
+        self.views.retain(|_, kept| now.since(kept.used) < UNUSED);
+        self.prepared
+            .retain(|_, prepared| now.since(prepared.used) < UNUSED);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.views.len()
     }
@@ -165,7 +235,30 @@ impl Views {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cookie::Secret;
     use nearside_types::Origin;
+
+    #[test]
+    fn a_page_that_is_asked_for_stays_prepared_while_nothing_changes() {
+        let (mut views, shelf) = (Views::default(), Shelf::new(Secret([1; 16])));
+        let selection = Selection::Steam {
+            region: 0xFF,
+            filter: Vec::new(),
+        };
+        let page = Payload::from(&b"a page"[..]);
+        let at = |seconds| Moment::EPOCH + Duration::from_secs(seconds);
+        assert!(views.get(at(100), &selection, &shelf, |_| true).is_some());
+        // The view is old by now, and as good as ever.
+        assert!(views.get(at(109), &selection, &shelf, |_| true).is_some());
+        views.prepare(b"question", &selection, &page);
+        for second in 109..130 {
+            views.forget_unused(at(second));
+            let found = views.prepared(at(second), b"question", &shelf);
+            assert_eq!(found.as_ref(), Some(&page), "{second}");
+        }
+        views.forget_unused(at(200));
+        assert_eq!(views.prepared(at(200), b"question", &shelf), None);
+    }
 
     #[test]
     fn a_client_that_begins_anywhere_does_not_fill_the_memory() {

@@ -3,9 +3,10 @@
 use nearside_types::{Asn, Country};
 use nearside_wire::steam::Region;
 use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
 
+use crate::conditions::is_like;
 use crate::region::is_in;
-use crate::selection::is_like;
 use crate::server::{Family, Server, Standing, Text};
 
 /// The parameters of a list request. Texts match whatever the case, with `*` for anything.
@@ -33,24 +34,69 @@ pub struct WebFilter {
     /// The origin AS.
     #[serde(rename = "as")]
     pub asn: Option<Asn>,
-    /// Steam's number of a region.
+    /// Steam's number of a region: 0 to 7, or 255 for the world.
+    #[serde(deserialize_with = "region")]
     pub region: Option<u8>,
     /// With 0 no empty servers, with 1 only those.
+    #[serde(deserialize_with = "flag")]
     pub empty: Option<u8>,
     /// With 0 no full servers, with 1 only those.
+    #[serde(deserialize_with = "flag")]
     pub full: Option<u8>,
     /// With 0 none with a password, with 1 only those.
+    #[serde(deserialize_with = "flag")]
     pub password: Option<u8>,
     /// With 0 IPv4 only, with 1 IPv6 only.
+    #[serde(deserialize_with = "flag")]
     pub ipv6: Option<u8>,
     /// With 1 none that only other masters list, with 0 only those.
+    #[serde(deserialize_with = "flag")]
     pub own: Option<u8>,
+}
+
+/// A flag is 0 or 1: what else could it mean?
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+    one_of(deserializer, |flag| flag <= 1, "0 or 1")
+}
+
+fn region<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+    let words = "0 to 7 (US east, US west, South America, Europe, Asia, Australia, Middle East, \
+                 Africa), or 255 for the world";
+    one_of(deserializer, |region| region <= 7 || region == 0xFF, words)
+}
+
+/// A number of those that are allowed; who writes another is told which are.
+fn one_of<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    is_allowed: fn(u8) -> bool,
+    words: &str,
+) -> Result<Option<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let number = text.parse().ok().filter(|number| is_allowed(*number));
+    let wrong = || D::Error::custom(format_args!("`{text}` is not allowed; write {words}"));
+    number.map(Some).ok_or_else(wrong)
 }
 
 impl WebFilter {
     /// Whether it selects all.
     pub fn is_all(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The same in the fewest words, so that two spellings of one filter are one.
+    #[must_use]
+    pub fn simplified(self) -> Self {
+        let whole_world = Region::from_byte(0xFF);
+        let region = self.region;
+        Self {
+            game: self.game.and_then(simplified),
+            name: self.name.and_then(simplified),
+            map: self.map.and_then(simplified),
+            mode: self.mode.and_then(simplified),
+            version: self.version.and_then(simplified),
+            region: region.filter(|region| Region::from_byte(*region) != whole_world),
+            ..self
+        }
     }
 
     /// Whether a server is selected.
@@ -80,6 +126,14 @@ impl WebFilter {
             && text(&self.mode, Text::Mode)
             && text(&self.version, Text::Version)
     }
+}
+
+/// A pattern in small letters, with one star where several stood; `None` if it is like anything.
+fn simplified(mut pattern: String) -> Option<String> {
+    pattern.make_ascii_lowercase();
+    let mut last = None;
+    pattern.retain(|next| last.replace(next) != Some('*') || next != '*');
+    (pattern != "*").then_some(pattern)
 }
 
 #[cfg(test)]
@@ -154,5 +208,19 @@ mod tests {
             ..WebFilter::default()
         };
         assert!(!unlike.selects(&server()));
+    }
+
+    #[test]
+    fn spellings_of_one_filter_are_one() {
+        let filter = |name: &str, region| WebFilter {
+            name: Some(name.to_owned()),
+            region,
+            ..WebFilter::default()
+        };
+        assert!(filter("***", Some(0xFF)).simplified().is_all());
+        let spellings = ["**A**b*", "*a*B***", "*a*b*"].map(|name| filter(name, None));
+        let simple = spellings.map(WebFilter::simplified);
+        assert!(simple.iter().all(|other| *other == filter("*a*b*", None)));
+        assert!(!filter("", None).simplified().is_all(), "nameless servers");
     }
 }

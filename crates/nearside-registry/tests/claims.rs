@@ -4,12 +4,18 @@
 
 mod common;
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use common::{Net, answer, public, quake3_info};
 use nearside_registry::{
-    Ban, Bans, Claim, ClaimAnswer, Facts, Family, Refusal, Settings, Standing, Text,
+    Ban, Bans, Claim, ClaimAnswer, Event, Facts, Family, Refusal, Settings, SocketId, Standing,
+    Text,
 };
 use nearside_types::ServerAddr;
 use nearside_wire::claim::ClaimChallenge;
+
+/// Servers behind NAT register from another address than players reach them at.
+const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(9, 9, 9, 9));
 
 fn claim(addr: ServerAddr, challenge: Option<String>) -> Claim {
     Claim {
@@ -17,6 +23,7 @@ fn claim(addr: ServerAddr, challenge: Option<String>) -> Claim {
         family: Family::Other,
         facts: facts(),
         challenge,
+        requester: ELSEWHERE,
         bytes: 200,
     }
 }
@@ -51,6 +58,13 @@ fn who_receives_the_datagram_registers_the_address_and_nobody_else_does() {
     assert!(challenge.is_some());
     let stolen = net.master.claim(net.now, claim(other, challenge.clone()));
     assert_eq!(stolen.answer, ClaimAnswer::Challenged);
+    assert_eq!(stolen.earlier, Some(Refusal::WrongChallenge), "and is told");
+    let told = Event::Refused {
+        addr: other,
+        refusal: Refusal::WrongChallenge,
+    };
+    net.drain();
+    assert!(net.events.contains(&told), "and so is the operator");
     let again = net.master.claim(net.now, claim(home, challenge.clone()));
     assert!(matches!(again.answer, ClaimAnswer::Registered(until) if until > net.now));
     let listed = net.master.shelf().get(home).unwrap();
@@ -106,6 +120,69 @@ fn a_victims_network_gets_few_datagrams_and_private_addresses_none() {
     let local = "10.0.0.1:27960".parse().unwrap();
     let answer = net.master.claim(net.now, claim(local, None)).answer;
     assert_eq!(answer, ClaimAnswer::Refused(Refusal::Unreachable));
+}
+
+#[test]
+fn who_asks_in_anothers_name_spends_the_share_of_its_own_network() {
+    let mut net = Net::new(Settings::default());
+    let (home, flooder) = (server(1), IpAddr::from([9, 9, 9, 200]));
+    let ask = |net: &mut Net, addr, requester| {
+        let claim = Claim {
+            requester,
+            ..claim(addr, None)
+        };
+        net.master.claim(net.now, claim).answer
+    };
+    while ask(&mut net, home, flooder) != ClaimAnswer::Busy {}
+    assert_eq!(
+        ask(&mut net, home, home.ip()),
+        ClaimAnswer::Challenged,
+        "the network that was named has spent nothing"
+    );
+    assert_eq!(ask(&mut net, server(2), ELSEWHERE), ClaimAnswer::Busy);
+}
+
+#[test]
+fn a_neighbour_that_asks_without_end_keeps_no_registered_server_from_renewing() {
+    let mut net = Net::new(Settings::default());
+    let home = server(1);
+    let own = |challenge| Claim {
+        requester: home.ip(),
+        ..claim(home, challenge)
+    };
+    net.master.claim(net.now, own(None));
+    let challenge = received(&mut net, home);
+    net.master.claim(net.now, own(challenge));
+    assert_eq!(net.master.shelf().len(), 1);
+    let IpAddr::V4(ip) = home.ip() else {
+        panic!("an IPv4 address");
+    };
+    let [a, b, c, _] = ip.octets();
+    let neighbour = IpAddr::from([a, b, c, 250]);
+    let flood = Claim {
+        requester: neighbour,
+        ..claim(ServerAddr::new(neighbour, 1000).unwrap(), None)
+    };
+    while net.master.claim(net.now, flood.clone()).answer != ClaimAnswer::Busy {}
+    let renewed = net.master.claim(net.now, own(None)).answer;
+    assert_eq!(renewed, ClaimAnswer::Challenged);
+}
+
+#[test]
+fn a_challenge_leaves_by_the_socket_that_the_server_registered_on() {
+    let mut net = Net::new(Settings::default());
+    net.socket = SocketId(3);
+    net.register(public(1), quake3_info());
+    net.pass(500);
+    net.sent.clear();
+    let external = Claim {
+        family: Family::Quake3,
+        ..claim(server(1), None)
+    };
+    let answer = net.master.claim(net.now, external).answer;
+    assert_eq!(answer, ClaimAnswer::Asked);
+    net.drain();
+    assert_eq!(net.left_by, Some(SocketId(3)));
 }
 
 #[test]

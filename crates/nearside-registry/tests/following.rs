@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use common::{Net, answer, client, public, quake3_info, steam_info};
 use nearside_registry::{
-    Ban, Bans, Event, Facts, Family, Followed, Settings, SourceId, Standing, Text, Wholeness,
+    Ban, Bans, Event, Facts, Family, FollowCounts, Followed, Removal, Settings, SocketId, SourceId,
+    Standing, Text, Wholeness,
 };
 use nearside_types::ServerAddr;
 use nearside_wire::a2s::{self, Dialect, Environment, Info, ServerType, SourceInfo};
@@ -30,11 +31,52 @@ fn followed(number: u32, family: Family) -> Followed {
     }
 }
 
-fn follow(net: &mut Net, numbers: &[u32], family: Family) -> nearside_registry::FollowCounts {
+fn follow(net: &mut Net, numbers: &[u32], family: Family) -> FollowCounts {
+    follow_from(net, SOURCE, numbers, family)
+}
+
+fn follow_from(net: &mut Net, source: SourceId, numbers: &[u32], family: Family) -> FollowCounts {
     let until = net.now + Duration::from_secs(600);
     let servers = numbers.iter().map(|number| followed(*number, family));
     net.master
-        .follow(net.now, SOURCE, servers, Wholeness::Whole, until)
+        .follow(net.now, source, servers, Wholeness::Whole, until)
+}
+
+/// Who listed a server first speaks for it as long as it is heard of, and no longer.
+#[test]
+fn a_source_whose_time_is_up_no_longer_speaks_for_a_server() {
+    let mut net = Net::new(Settings::default());
+    let says = |map: &'static [u8]| {
+        let mut facts = Facts::of_texts(&[(Text::Game, b"tanks"), (Text::Map, map)]);
+        facts.places = 8;
+        Followed {
+            addr: addr(1),
+            family: Family::Other,
+            facts,
+        }
+    };
+    let tell = |net: &mut Net, source, map| {
+        let until = net.now + Duration::from_secs(40);
+        let servers = [says(map)];
+        net.master
+            .follow(net.now, SourceId(source), servers, Wholeness::Whole, until);
+    };
+    let map = |net: &Net| {
+        let server = net.master.shelf().get(addr(1)).unwrap();
+        server.facts.text(Text::Map).to_vec()
+    };
+    tell(&mut net, 1, b"old");
+    tell(&mut net, 2, b"new");
+    assert_eq!(map(&net), b"old", "the first speaks");
+    for _ in 0..5 {
+        net.pass(10);
+        tell(&mut net, 2, b"new");
+    }
+    assert_eq!(
+        map(&net),
+        b"new",
+        "the first was not heard of for 50 seconds"
+    );
 }
 
 fn request(words: &[&str]) -> ListRequest {
@@ -81,6 +123,58 @@ fn what_a_whole_list_has_no_more_goes_and_what_a_broken_one_lacks_stays() {
         net.master.shelf().is_empty(),
         "a master that fell silent is believed no longer"
     );
+}
+
+#[test]
+fn a_server_on_two_lists_stays_until_neither_has_it() {
+    let mut net = Net::new(Settings::default());
+    let other = SourceId(4);
+    let family = Family::Quake3;
+    follow(&mut net, &[1, 2], family);
+    let counts = follow_from(&mut net, other, &[1, 3], family);
+    assert_eq!((counts.taken, counts.known), (1, 1));
+    assert_eq!(net.master.followed_from(addr(1)), Some(SOURCE));
+    assert_eq!(follow(&mut net, &[2], family).gone, 0, "the other has it");
+    assert_eq!(net.master.followed_from(addr(1)), Some(other));
+    assert_eq!(net.master.shelf().len(), 3);
+    net.pass(300);
+    follow_from(&mut net, other, &[1], family);
+    net.pass(400);
+    assert!(
+        net.master.shelf().get(addr(1)).is_some() && net.master.shelf().len() == 1,
+        "each list keeps its own for its time"
+    );
+    net.events.clear();
+    assert_eq!(net.master.unfollow(other), 1);
+    net.drain();
+    let gone = Event::Removed {
+        addr: addr(1),
+        cause: Removal::Unlisted,
+    };
+    assert_eq!(net.events, [gone]);
+}
+
+#[test]
+fn the_time_of_a_server_on_two_lists_is_up_when_that_of_the_last_is() {
+    let mut net = Net::new(Settings::default());
+    let family = Family::Quake3;
+    follow(&mut net, &[1], family);
+    net.pass(300);
+    follow_from(&mut net, SourceId(4), &[1], family);
+    net.pass(400);
+    assert_eq!(net.master.shelf().len(), 1);
+    net.pass(201);
+    assert!(net.master.shelf().is_empty());
+}
+
+#[test]
+fn a_list_that_comes_again_is_no_reason_to_ask_its_servers_again() {
+    let mut net = Net::new(Settings::default());
+    for _ in 0..6 {
+        follow(&mut net, &[1], Family::Quake3);
+        net.pass(60);
+    }
+    assert_eq!(net.sent.len(), 1, "once in half a timeout");
 }
 
 #[test]
@@ -167,10 +261,13 @@ fn info(map: &str) -> Vec<u8> {
 #[test]
 fn a_silent_steam_server_is_asked_by_a2s_and_stays_if_it_answers() {
     let mut net = Net::new(Settings::default());
+    net.socket = SocketId(2);
     net.join(public(1), steam_info("de_dust2"));
-    net.pass(451);
+    net.pass(440);
+    net.asked.clear();
+    net.pass(11);
     let (to, question) = net.asked.pop().expect("asked after half its time");
-    assert_eq!(to, public(1));
+    assert_eq!((to, net.left_by), (public(1), Some(SocketId(2))));
     assert!(matches!(
         a2s::Request::parse(&question),
         Ok(a2s::Request::Info { challenge: None })
@@ -192,6 +289,40 @@ fn a_silent_steam_server_is_asked_by_a2s_and_stays_if_it_answers() {
     assert_eq!(server.facts.text(Text::Map), b"de_nuke");
     net.pass(900);
     assert!(net.master.shelf().is_empty(), "silent from then on");
+}
+
+/// Servers of GoldSource say neither their app id nor their name when they join.
+#[test]
+fn a_server_that_joins_without_its_app_id_is_asked_for_it_once() {
+    let mut net = Net::new(Settings::default());
+    let join = || {
+        nearside_wire::quake3::InfoString::new()
+            .with("protocol", "48")
+            .with("players", "3")
+            .with("max", "8")
+            .with("gamedir", "cstrike")
+            .with("map", "de_dust2")
+    };
+    net.join(public(1), join());
+    let whole = join()
+        .with("appid", "240")
+        .with("type", "d")
+        .with("name", "x");
+    net.join(public(2), whole);
+    net.pass(1);
+    let asked: Vec<_> = net.asked.drain(..).map(|(to, _)| to).collect();
+    assert_eq!(asked, [public(1)]);
+    let by_number = r"\appid\240\dedicated\1";
+    assert_eq!(net.pages(client(), by_number).len(), 1);
+    net.master
+        .handle_answer(net.now, public(1), &info("de_dust2"));
+    net.pass(2);
+    assert_eq!(net.pages(client(), by_number).len(), 2);
+    // The next heartbeat does not say it either, and is no reason to forget it or to ask again.
+    net.join(public(1), join().with("bots", "1"));
+    net.pass(2);
+    assert_eq!(net.pages(client(), by_number).len(), 2);
+    assert!(net.asked.is_empty());
 }
 
 #[test]

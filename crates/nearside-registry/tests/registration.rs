@@ -5,7 +5,9 @@
 mod common;
 
 use common::{Net, answer, client, public, quake3_info, steam_info};
-use nearside_registry::{Ban, BanTarget, Bans, Event, Refusal, Settings, Standing};
+use nearside_registry::{
+    Ban, BanTarget, Bans, Event, Refusal, Removal, Settings, SocketId, Standing,
+};
 use nearside_types::ServerAddr;
 use nearside_wire::quake3::{InfoString, master::ListRequest};
 
@@ -24,7 +26,13 @@ fn a_server_that_repeats_the_challenge_is_listed_until_its_time_is_up() {
     assert_eq!(net.master.shelf().len(), 1);
     net.pass(1);
     assert!(net.master.shelf().is_empty());
-    assert_eq!(net.events.last(), Some(&Event::Removed(addr(1))));
+    assert_eq!(
+        net.events.last(),
+        Some(&Event::Removed {
+            addr: addr(1),
+            cause: Removal::Expired
+        })
+    );
 }
 
 #[test]
@@ -62,8 +70,10 @@ fn forged_old_and_foreign_answers_register_nobody() {
 #[test]
 fn a_silent_server_is_asked_and_stays_if_it_answers() {
     let mut net = Net::new(Settings::default());
+    net.socket = SocketId(1);
     net.register(public(1), quake3_info());
     net.pass(450);
+    assert_eq!(net.left_by, Some(SocketId(1)), "from where it registered");
     let (to, asked) = net.sent.last().cloned().expect("half its time is up");
     assert_eq!(to, public(1));
     net.ask(public(1), &answer(&asked, quake3_info()));

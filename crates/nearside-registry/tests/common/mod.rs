@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use nearside_registry::{Event, Master, Output, Secret, Settings};
+use nearside_registry::{Event, Master, Output, Secret, Settings, SocketId};
 use nearside_types::{Asn, Moment, Origin};
 use nearside_wire::list::Listed;
 use nearside_wire::quake3::{Heartbeat, InfoString, Request, Response, master as quake3};
@@ -26,11 +26,15 @@ pub(crate) fn origin_of(ip: IpAddr) -> Origin {
 pub(crate) struct Net {
     pub(crate) master: Master,
     pub(crate) now: Moment,
+    /// The socket that datagrams arrive on.
+    pub(crate) socket: SocketId,
     pub(crate) events: Vec<Event>,
     /// What the master sent, for the address it went to.
     pub(crate) sent: Vec<(SocketAddr, Vec<u8>)>,
     /// What it sent from its port for questions.
     pub(crate) asked: Vec<(SocketAddr, Vec<u8>)>,
+    /// The socket that the last of these was to leave by.
+    pub(crate) left_by: Option<SocketId>,
 }
 
 impl Net {
@@ -38,9 +42,11 @@ impl Net {
         Self {
             master: Master::new(settings, Secret([5; 16]), origin_of),
             now: Moment::EPOCH + Duration::from_secs(1_700_000_000),
+            socket: SocketId(0),
             events: Vec::new(),
             sent: Vec::new(),
             asked: Vec::new(),
+            left_by: None,
         }
     }
 
@@ -55,8 +61,14 @@ impl Net {
     pub(crate) fn drain(&mut self) {
         while let Some(output) = self.master.poll_output() {
             match output {
-                Output::Send { to, payload } => self.sent.push((to, payload.to_vec())),
-                Output::Ask { to, payload } => self.asked.push((to, payload.to_vec())),
+                Output::Send { to, via, payload } => {
+                    self.left_by = via;
+                    self.sent.push((to, payload.to_vec()));
+                }
+                Output::Ask { to, via, payload } => {
+                    self.left_by = via;
+                    self.asked.push((to, payload.to_vec()));
+                }
                 Output::Event(event) => self.events.push(event),
             }
         }
@@ -66,7 +78,7 @@ impl Net {
     pub(crate) fn ask(&mut self, from: SocketAddr, payload: &[u8]) -> Vec<Vec<u8>> {
         self.drain();
         let before = self.sent.len();
-        self.master.handle(self.now, from, payload);
+        self.master.handle_on(self.now, self.socket, from, payload);
         self.drain();
         let answers = self.sent.split_off(before).into_iter();
         answers
