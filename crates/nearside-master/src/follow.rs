@@ -45,7 +45,7 @@ pub(crate) fn follow(
         while !stop.is_stopped() {
             match watch.next() {
                 Ok(news) => {
-                    following.note(None);
+                    following.note(watch.trouble());
                     for news in news {
                         // An engine that has ended needs no news.
                         let _ended = commands.send(Command::News(news));

@@ -20,8 +20,8 @@ pub use command::{Command, Reply};
 pub use keeper::{Change, Keeper, KeeperStats};
 pub use listing::{Listing, Row};
 pub use operator::{
-    BanEntry, BanPlace, FeedStatus, Operator, OperatorError, OriginLayer, OriginStatus,
+    BanEntry, BanPlace, FeedStatus, LogStatus, Operator, OperatorError, OriginLayer, OriginStatus,
     SourceStatus,
 };
-pub use service::{Service, ServiceConfig, ServiceError, ServiceHandle, Snapshot};
-pub use wall::WallClock;
+pub use service::{Service, ServiceConfig, ServiceError, ServiceHandle, Snapshot, StoreTrouble};
+pub use wall::{Wall, WallClock};

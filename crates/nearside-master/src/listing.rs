@@ -26,8 +26,10 @@ pub struct Row {
 pub struct Listing {
     /// The version of the registry.
     pub version: u64,
-    /// When, since the Unix epoch.
+    /// When, since the Unix epoch as it was when the master started.
     pub at: Moment,
+    /// The same by the wall clock of that moment, for others.
+    pub wall: Moment,
     /// The servers.
     pub rows: Vec<Row>,
 }
@@ -51,6 +53,23 @@ const REWRITE: Duration = Duration::from_secs(1);
 const SHARE: u32 = 20;
 
 impl Shared {
+    /// Nobody is listed at the beginning.
+    pub(crate) fn beginning(at: Moment) -> Self {
+        let listing = Arc::new(Listing {
+            at,
+            wall: at,
+            ..Listing::default()
+        });
+        let latest = Latest {
+            listing,
+            ..Latest::default()
+        };
+        Self {
+            latest: RwLock::new(latest),
+            ..Self::default()
+        }
+    }
+
     /// The latest listing; a newer one will be made.
     pub(crate) fn ask(&self) -> Arc<Listing> {
         self.wanted.store(true, Ordering::Relaxed);
@@ -78,6 +97,7 @@ impl Shared {
         let listing = Arc::new(Listing {
             version: master.shelf().version(),
             at: began,
+            wall: clock.step().to_wall(began),
             rows: rows(master),
         });
         let took = clock.now().since(began);

@@ -24,6 +24,22 @@ pub trait Operator: Send + Sync {
 
     /// Reads configuration and bans again; says what changed.
     fn reload(&self) -> Result<Vec<String>, OperatorError>;
+
+    /// What became of the lines of the log.
+    fn log(&self) -> LogStatus {
+        LogStatus::default()
+    }
+}
+
+/// What became of the lines of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogStatus {
+    /// Written.
+    pub written: u64,
+    /// Only counted, since many like them came in the same second.
+    pub alike: u64,
+    /// Lost, since nobody read the log.
+    pub dropped: u64,
 }
 
 /// Why something was not done.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nearside_net::{
     Datagram, IcmpErrors, NetError, Outbox, PortConfig, RecvBuffers, Stop, UdpPort, wait,
 };
-use nearside_registry::{Bans, Event, Master, Output, Secret, Tally};
+use nearside_registry::{Bans, Event, Master, Output, Secret, SocketId, Tally};
 use nearside_types::{Moment, Origin};
 use thiserror::Error;
 
@@ -18,8 +18,8 @@ use crate::command::Command;
 use crate::follow::{Following, follow};
 use crate::keeper::{Change, Keeper};
 use crate::listing::{Listing, Shared};
-use crate::store::{Loaded, Store, StoreError};
-use crate::wall::WallClock;
+use crate::store::{Dated, Loaded, Store, StoreError};
+use crate::wall::{Wall, WallClock};
 
 /// Where a master listens.
 #[derive(Debug, Clone)]
@@ -68,6 +68,15 @@ pub struct Snapshot {
     pub started: Moment,
 }
 
+/// A store that fails. Lists go on meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreTrouble {
+    /// In the store's words, which may name files and machines.
+    pub reason: String,
+    /// Changes that wait to be written.
+    pub waiting: u64,
+}
+
 /// A master with its sockets open.
 pub struct Service {
     master: Master,
@@ -75,6 +84,8 @@ pub struct Service {
     ports: Vec<UdpPort>,
     /// How many of the ports it listens on.
     listening: usize,
+    /// For each of those, the port that questions to its servers leave from.
+    asking: Vec<usize>,
     keeper: Keeper,
     clock: WallClock,
     stop: Stop,
@@ -139,6 +150,15 @@ impl ServiceHandle {
         self.following.error()
     }
 
+    /// What is wrong with the store; `None` while it takes changes and tells those of others.
+    pub fn store_trouble(&self) -> Option<StoreTrouble> {
+        let reason = self.keeper.last_error().or_else(|| self.follow_error())?;
+        Some(StoreTrouble {
+            reason,
+            waiting: self.keeper.waiting(),
+        })
+    }
+
     /// Where it listens, with real port numbers.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
@@ -164,15 +184,29 @@ impl Service {
     /// Opens the sockets and takes in what the store remembers.
     pub fn start(
         config: ServiceConfig,
-        mut store: impl Store + 'static,
+        store: impl Store + 'static,
+        origin_of: impl Fn(IpAddr) -> Origin + Send + 'static,
+        stop: Stop,
+    ) -> Result<(Self, Loaded), ServiceError> {
+        Self::start_by(Wall::default(), config, store, origin_of, stop)
+    }
+
+    /// The same by another wall clock.
+    pub fn start_by(
+        wall: Wall,
+        config: ServiceConfig,
+        store: impl Store + 'static,
         origin_of: impl Fn(IpAddr) -> Origin + Send + 'static,
         stop: Stop,
     ) -> Result<(Self, Loaded), ServiceError> {
         config.settings.check()?;
-        let clock = WallClock::start();
+        let clock = WallClock::start(wall);
+        let mut store = Dated::new(store, clock.step().clone());
         let mut ports = open(&config.listen, &clock)?;
         let listening = ports.len();
-        ports.extend(open(&asking_addresses(&config.listen), &clock)?);
+        let (askers, asking) = asking_addresses(&config.listen);
+        ports.extend(open(&askers, &clock)?);
+        let asking = asking.iter().map(|place| listening + place).collect();
         let mut loaded = store.load()?;
         let mut master = Master::new(config.settings, config.secret, origin_of);
         master.set_bans(config.bans);
@@ -191,8 +225,15 @@ impl Service {
             watch.begin(config.secret);
             follow(watch, sender.clone(), stop.clone(), following.clone())?;
         }
-        let snapshot = Arc::new(RwLock::new(Arc::default()));
-        let listing = Arc::new(Shared::default());
+        // Before the first turn somebody may look: at this life's beginning, not at the epoch.
+        let beginning = Snapshot {
+            servers: master.shelf().len(),
+            at: now,
+            started: now,
+            ..Snapshot::default()
+        };
+        let snapshot = Arc::new(RwLock::new(Arc::new(beginning)));
+        let listing = Arc::new(Shared::beginning(now));
         let handle = ServiceHandle {
             commands: sender,
             snapshot: Arc::clone(&snapshot),
@@ -206,6 +247,7 @@ impl Service {
             master,
             ports,
             listening,
+            asking,
             keeper,
             clock,
             stop,
@@ -283,10 +325,11 @@ impl Service {
             let now = self.clock.now();
             let (master, port) = (&mut self.master, &mut self.ports[index]);
             let is_answer = index >= self.listening;
+            let via = SocketId(u8::try_from(index).unwrap_or(u8::MAX));
             let accept = |datagram: Datagram<'_>| {
                 match is_answer {
                     true => master.handle_answer(now, datagram.from, datagram.payload),
-                    false => master.handle(now, datagram.from, datagram.payload),
+                    false => master.handle_on(now, via, datagram.from, datagram.payload),
                 }
                 while let Some(output) = master.poll_output() {
                     outputs.push((datagram.to_ip, output));
@@ -307,10 +350,14 @@ impl Service {
 
     fn carry_out(&mut self, port: usize, from_ip: Option<IpAddr>, output: Output) {
         match output {
-            Output::Send { to, payload } => self.send(port, to, &payload, from_ip),
-            Output::Ask { to, payload } => {
-                let ports = self.listening..self.ports.len();
-                if let Some(port) = self.port_towards(to, ports) {
+            Output::Send { to, via, payload } => match self.listening_port(via) {
+                Some(own) => self.send(own, to, &payload, from_ip.filter(|_| own == port)),
+                None => self.send(port, to, &payload, from_ip),
+            },
+            Output::Ask { to, via, payload } => {
+                let own = self.listening_port(via).map(|port| self.asking[port]);
+                let any = || self.port_towards(to, self.listening..self.ports.len());
+                if let Some(port) = own.or_else(any) {
                     self.send(port, to, &payload, None);
                 }
             }
@@ -318,7 +365,7 @@ impl Service {
                 (self.log)(&event);
                 match event {
                     Event::Put { server, .. } => self.keeper.keep(Change::Put(Box::new(server))),
-                    Event::Removed(addr) => self.keeper.keep(Change::Remove(addr)),
+                    Event::Removed { addr, .. } => self.keeper.keep(Change::Remove(addr)),
                     Event::Refused { .. } | Event::Reminded { .. } => {}
                 }
             }
@@ -367,14 +414,22 @@ impl Service {
         self.flush();
     }
 
-    /// The first of these sockets in the address's family: servers expect to hear from the address
-    /// they send heartbeats to.
+    /// Where a server registered: it expects to hear from the address it sends heartbeats to.
+    fn listening_port(&self, via: Option<SocketId>) -> Option<usize> {
+        let port = via.map(|SocketId(number)| usize::from(number));
+        port.filter(|port| *port < self.listening)
+    }
+
+    /// The first of these sockets in the address's family, where nothing is known of the server.
     fn port_towards(&self, to: SocketAddr, ports: Range<usize>) -> Option<usize> {
         let same_family = |port: &usize| self.ports[*port].local_addr().is_ipv4() == to.is_ipv4();
         ports.into_iter().find(same_family)
     }
 
     fn publish(&mut self) {
+        if let Some(ahead_ms) = self.clock.look() {
+            self.master.set_wall(ahead_ms);
+        }
         let shelf = self.master.shelf();
         let snapshot = Arc::new(Snapshot {
             tally: self.master.tally(),
@@ -391,18 +446,18 @@ impl Service {
     }
 }
 
-/// One free port of each family that is listened on.
-fn asking_addresses(listen: &[SocketAddr]) -> Vec<SocketAddr> {
+/// One free port of each IP address that is listened on, and which of them belongs to each.
+fn asking_addresses(listen: &[SocketAddr]) -> (Vec<SocketAddr>, Vec<usize>) {
     let mut addresses: Vec<SocketAddr> = Vec::new();
+    let mut places = Vec::new();
     for addr in listen {
-        if !addresses
-            .iter()
-            .any(|known| known.is_ipv4() == addr.is_ipv4())
-        {
+        let known = addresses.iter().position(|known| known.ip() == addr.ip());
+        places.push(known.unwrap_or(addresses.len()));
+        if known.is_none() {
             addresses.push(SocketAddr::new(addr.ip(), 0));
         }
     }
-    addresses
+    (addresses, places)
 }
 
 fn open(addresses: &[SocketAddr], clock: &WallClock) -> Result<Vec<UdpPort>, NetError> {

@@ -72,6 +72,32 @@ fn two_masters_follow_each_other_and_a_dead_server_leaves_both() {
 }
 
 #[test]
+fn a_list_that_has_not_changed_is_not_sent_again_and_its_servers_stay() {
+    let (upper, lower) = (Scene::start(Limits::default()), scene(&["other"]));
+    let home = UdpSocket::bind("127.0.0.1:0").unwrap();
+    assert_eq!(upper.register(&home, &json!({})).status, 200);
+    let (_followers, _) = follow(&lower, &format!("http://{}", upper.public), None);
+    wait_for("the server", || listed(&lower).len() == 1);
+    let sent = |status: u16| -> u64 {
+        let metrics = String::from_utf8(get(upper.admin, "/metrics").body).unwrap();
+        let start = format!(
+            "nearside_master_http_requests_total{{route=\"GET /servers\",status=\"{status}\"}} "
+        );
+        let line = metrics.lines().find_map(|line| line.strip_prefix(&start));
+        line.map_or(0, |count| count.parse().unwrap())
+    };
+    let before = sent(200);
+    // Longer than a list is believed without the next.
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(listed(&lower).len(), 1);
+    assert_eq!(sent(200), before, "no list was sent");
+    assert!(sent(304) >= 4, "{}", sent(304));
+    let another = UdpSocket::bind("127.0.0.1:0").unwrap();
+    assert_eq!(upper.register(&another, &json!({})).status, 200);
+    wait_for("the new server", || listed(&lower).len() == 2);
+}
+
+#[test]
 fn a_steam_master_is_followed_by_udp_and_its_servers_are_served_on() {
     let (upper, lower) = (scene(&[]), scene(&["other"]));
     let home = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -188,4 +214,38 @@ fn a_file_is_followed_as_it_changes_and_errors_leave_the_last_list() {
     wait_for("one", || listed(&lower).len() == 1);
     std::fs::remove_file(&path).unwrap();
     wait_for("the end of its time", || listed(&lower).is_empty());
+}
+
+/// A list of Steam's that may have been cut.
+fn steam_list(servers: usize) -> String {
+    let row = |number: usize| {
+        let (high, low) = (number / 250, number % 250 + 1);
+        format!(r#"{{"addr":"127.3.{high}.{low}:27015","appid":440,"gamedir":"tf"}}"#)
+    };
+    let rows: Vec<String> = (0..servers).map(row).collect();
+    format!(r#"{{"response":{{"servers":[{}]}}}}"#, rows.join(","))
+}
+
+#[test]
+fn a_list_as_long_as_steam_gives_does_not_count_as_whole_and_is_said_to_be_cut_once() {
+    let (url, asked) = says(Box::leak(steam_list(20_000).into_boxed_str()));
+    let lower = scene(&["steam"]);
+    let place = format!("steam-web:@{url}");
+    let (_followers, said) = follow(&lower, &place, Some("SECRETKEY"));
+    wait_for("three lists", || asked.lock().unwrap().len() >= 3);
+    let cut: Vec<String> = {
+        let said = said.lock().unwrap();
+        let cut = said.iter().filter(|line| line.starts_with("cut "));
+        cut.cloned().collect()
+    };
+    assert_eq!(cut.len(), 1, "{cut:?}");
+    assert!(cut[0].contains("narrow the filter"), "{cut:?}");
+    let key = SteamKey::new("SECRETKEY");
+    let wholeness = |servers| {
+        let (url, _) = says(Box::leak(steam_list(servers).into_boxed_str()));
+        let place = format!("steam-web:@{url}").parse().unwrap();
+        fetch(&place, key.as_ref()).unwrap().wholeness
+    };
+    assert_eq!(wholeness(20_000), Wholeness::Partial);
+    assert_eq!(wholeness(19_999), Wholeness::Whole);
 }

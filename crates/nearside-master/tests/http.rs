@@ -6,9 +6,12 @@ mod common;
 
 use std::io::Read;
 use std::net::UdpSocket;
+use std::sync::atomic::Ordering;
 
+use common::servers::Recorder;
 use common::{Scene, admin, ask, challenge, get, post, wait_for};
 use nearside_master::http::{Limits, ServerRow};
+use nearside_registry::Settings;
 use nearside_wire::compact::CompactList;
 use serde_json::{Value, json};
 
@@ -76,6 +79,8 @@ fn a_list_that_has_not_changed_is_not_sent_again_and_gzip_is_the_same_list() {
     let known = format!("If-None-Match: {etag}");
     let again = ask(scene.public, "GET", "/servers", &[&known], b"");
     assert_eq!((again.status, again.body.len()), (304, 0), "{again:?}");
+    let any = ask(scene.public, "GET", "/servers", &["If-None-Match: *"], b"");
+    assert_eq!((any.status, any.body.len()), (304, 0), "{any:?}");
     let packed = ask(
         scene.public,
         "GET",
@@ -158,7 +163,7 @@ fn requests_without_sense_are_refused_with_the_place() {
     let scene = Scene::start(Limits::default());
     for (body, words) in [
         (json!({}), "`address` or `port`"),
-        (json!({ "port": 0, "game": "x" }), "`address` or `port`"),
+        (json!({ "port": 0, "game": "x" }), "`port` is 0"),
         (json!({ "port": 5 }), "`game`"),
         (json!({ "address": "here", "game": "x" }), "not an address"),
         (json!({ "port": 5, "game": "x", "plaers": 3 }), "plaers"),
@@ -240,6 +245,70 @@ fn the_operators_side_wants_its_token_and_no_web_page() {
 }
 
 #[test]
+fn a_store_that_fails_is_told_and_lists_go_on() {
+    let store = Recorder::default();
+    let settings = Settings {
+        lan: true,
+        claim_challenge_bytes_per_second: 1_000_000,
+        ..Settings::default()
+    };
+    let scene = Scene::keeping(Limits::default(), settings, Vec::new(), store.clone());
+    let health = |addr| String::from_utf8(get(addr, "/health").body).unwrap();
+    assert_eq!(health(scene.public), "ok\n");
+    store.away.store(true, Ordering::SeqCst);
+    let home = socket("127.0.0.1:0");
+    assert_eq!(scene.register(&home, &json!({})).status, 200);
+    wait_for("the trouble", || {
+        health(scene.admin).starts_with("degraded")
+    });
+    let told = health(scene.admin);
+    assert!(
+        told.contains("recorder") && told.contains("1 changes wait"),
+        "{told}"
+    );
+    let public = health(scene.public);
+    assert!(
+        public.contains("1 changes wait") && !public.contains("recorder"),
+        "{public}"
+    );
+    assert_eq!(
+        get(scene.public, "/health").status,
+        200,
+        "no reason to end it"
+    );
+    let status = get(scene.public, "/status.json").json();
+    assert_eq!(status["store"]["waiting"], 1);
+    assert_eq!(status["store"]["error"], "the store takes no changes");
+    wait_for("the list", || addresses(&scene, "").len() == 1);
+    let metrics = String::from_utf8(get(scene.admin, "/metrics").body).unwrap();
+    assert!(
+        metrics.contains("nearside_master_store_failing 1"),
+        "{metrics}"
+    );
+    store.away.store(false, Ordering::SeqCst);
+    wait_for("its end", || health(scene.admin) == "ok\n");
+    assert_eq!(
+        get(scene.public, "/status.json").json()["store"]["error"],
+        Value::Null
+    );
+}
+
+#[test]
+fn an_old_challenge_is_told_with_the_next_one() {
+    let scene = Scene::start(Limits::default());
+    let home = socket("127.0.0.1:0");
+    let addr = home.local_addr().unwrap().to_string();
+    let body = json!({ "address": addr, "game": "mygame", "challenge": "notthisone" });
+    let answer = post(scene.public, &body);
+    assert_eq!(
+        (answer.status, &answer.json()["state"]),
+        (202, &json!("challenged"))
+    );
+    let earlier = answer.json()["earlier"].as_str().unwrap().to_owned();
+    assert!(earlier.contains("challenge is missing, old"), "{earlier}");
+}
+
+#[test]
 fn the_status_figures_count_games_countries_and_systems() {
     let scene = Scene::start(Limits::default());
     let (a, b) = (socket("127.0.0.1:0"), socket("127.0.0.1:0"));
@@ -270,4 +339,81 @@ fn the_status_figures_count_games_countries_and_systems() {
         !text.contains("http://") && !text.contains("https://"),
         "nothing from elsewhere"
     );
+}
+
+#[test]
+fn values_that_mean_nothing_are_refused_with_those_that_do() {
+    let scene = Scene::start(Limits::default());
+    for (query, words) in [
+        ("empty=2", "write 0 or 1"),
+        ("full=yes", "write 0 or 1"),
+        ("own=-1", "write 0 or 1"),
+        ("region=9", "255 for the world"),
+    ] {
+        for path in ["/servers", "/servers.bin"] {
+            let answer = get(scene.public, &format!("{path}?{query}"));
+            let error = answer.json()["error"].as_str().unwrap().to_owned();
+            assert_eq!(answer.status, 400, "{query}");
+            assert!(error.contains(words), "{error}");
+            let name = query.split('=').next().unwrap();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+    for query in ["empty=0&full=1", "region=7", "region=255"] {
+        assert_eq!(get(scene.public, &format!("/servers?{query}")).status, 200);
+    }
+}
+
+#[test]
+fn an_empty_list_has_a_time_too() {
+    let before = std::time::SystemTime::now();
+    let scene = Scene::start(Limits::default());
+    let at = get(scene.public, "/servers").json()["at"].as_u64().unwrap();
+    let earliest = before.duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert!(
+        (earliest.as_secs()..earliest.as_secs() + 60).contains(&at),
+        "{at}"
+    );
+}
+
+#[test]
+fn registrations_and_bans_that_cannot_be_meant_say_what_is_wrong() {
+    let scene = Scene::start(Limits::default());
+    let register = |more: serde_json::Value| {
+        let mut body = json!({ "game": "mygame" });
+        for (key, value) in more.as_object().unwrap() {
+            body[key] = value.clone();
+        }
+        post(scene.public, &body)
+    };
+    let both = json!({ "address": "127.0.0.1:1", "port": 1 });
+    for (body, words) in [
+        (json!({ "port": 0 }), "`port` is 0"),
+        (both, "leave one of them out"),
+        (json!({}), "is missing"),
+    ] {
+        let answer = register(body);
+        assert_eq!(answer.status, 400);
+        let error = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.contains(words), "{error}");
+    }
+    for (ban, words) in [
+        (
+            json!({ "target": "192.0.2.1:0", "reason": "x" }),
+            "write 192.0.2.1",
+        ),
+        (
+            json!({ "target": "192.0.2.300:0", "reason": "x" }),
+            "no address, network or AS",
+        ),
+        (
+            json!({ "target": "192.0.2.1", "reason": " " }),
+            "`reason` is empty",
+        ),
+    ] {
+        let answer = admin(&scene, "POST", "/bans", ban.to_string().as_bytes());
+        assert_eq!(answer.status, 400);
+        let error = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.contains(words), "{error}");
+    }
 }

@@ -2,39 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod servers;
+mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use common::servers::{Recorder, server};
 use nearside_master::Keeper;
-use nearside_master::store::{Change, Loaded, Store, StoreError};
-use servers::server;
-
-/// A store that can be away, and remembers its groups.
-#[derive(Clone, Default)]
-struct Recorder {
-    away: Arc<AtomicBool>,
-    groups: Arc<Mutex<Vec<Vec<Change>>>>,
-}
-
-impl Store for Recorder {
-    fn load(&mut self) -> Result<Loaded, StoreError> {
-        Ok(Loaded::default())
-    }
-
-    fn write(&mut self, changes: &[Change]) -> Result<(), StoreError> {
-        if self.away.load(Ordering::SeqCst) {
-            return Err(StoreError {
-                place: "recorder".to_owned(),
-                reason: "away".to_owned(),
-            });
-        }
-        self.groups.lock().unwrap().push(changes.to_vec());
-        Ok(())
-    }
-}
+use nearside_master::store::Change;
 
 fn put(number: u32, expires: u64) -> Change {
     Change::Put(Box::new(server(number, expires)))
@@ -84,10 +59,27 @@ fn ending_without_a_store_does_not_wait_for_ever() {
     let store = Recorder::default();
     store.away.store(true, Ordering::SeqCst);
     let keeper = Keeper::start(store);
+    let stats = keeper.stats();
     keeper.keep(put(1, 1));
     let began = Instant::now();
     drop(keeper);
     assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(stats.waiting(), 1, "and it is known what was not written");
+}
+
+#[test]
+fn a_store_that_fails_again_and_again_is_tried_less_often() {
+    let store = Recorder::default();
+    store.away.store(true, Ordering::SeqCst);
+    let keeper = Keeper::start(store.clone());
+    let stats = keeper.stats();
+    keeper.keep(put(1, 1));
+    std::thread::sleep(Duration::from_secs(4));
+    // After 0.5, 1.5, 2.5 and 3.5 s; without pauses there would be eight.
+    assert!((1..=4).contains(&stats.failures()), "{}", stats.failures());
+    store.away.store(false, Ordering::SeqCst);
+    drop(keeper);
+    assert_eq!((stats.written(), stats.waiting()), (1, 0));
 }
 
 fn wait_until(condition: impl Fn() -> bool) {

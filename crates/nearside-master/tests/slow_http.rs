@@ -7,8 +7,11 @@ mod common;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use common::{Scene, connect, get, read_answer, wait_for};
+use common::{Scene, admin, connect, get, read_answer, wait_for};
 use nearside_master::http::Limits;
+use nearside_master::store::{Change, Loaded, Store, StoreError};
+use nearside_registry::{Facts, Family, Server, Settings, Standing, Text};
+use nearside_types::{Moment, Origin, ServerAddr};
 
 fn limits() -> Limits {
     Limits {
@@ -16,7 +19,54 @@ fn limits() -> Limits {
         per_network: 15,
         arrival: Duration::from_millis(700),
         lifetime: Duration::from_secs(2),
+        ..Limits::default()
     }
+}
+
+/// Remembers servers with long texts, so that few of them make a large list.
+struct Wordy;
+
+/// More than 8 MB in all, which is more than the sockets between two programs take.
+const WORDY: u16 = 10_000;
+
+impl Store for Wordy {
+    fn load(&mut self) -> Result<Loaded, StoreError> {
+        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let expires = Moment::EPOCH + since_epoch.unwrap() + Duration::from_secs(600);
+        let long = [b'"'; 1000];
+        let texts = [Text::Name, Text::Map, Text::Mode, Text::Version, Text::Data];
+        let server = |number: u16| Server {
+            addr: ServerAddr::new([127, 1, 1, 1].into(), 20_000 + number).unwrap(),
+            // Nobody asks them whether they are still there, so the list stays as it is.
+            family: Family::Other,
+            standing: Standing::Remembered,
+            origin: Origin::default(),
+            expires,
+            facts: Facts::of_texts(&texts.map(|text| (text, &long[..]))),
+        };
+        Ok(Loaded {
+            servers: (0..WORDY).map(server).collect(),
+            unreadable: 0,
+        })
+    }
+
+    fn write(&mut self, _changes: &[Change]) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+fn wordy(limits: Limits) -> Scene {
+    let settings = Settings {
+        lan: true,
+        servers_per_address: u32::MAX,
+        servers_per_network: u32::MAX,
+        ..Settings::default()
+    };
+    let scene = Scene::keeping(limits, settings, Vec::new(), Wordy);
+    wait_for("a large list", || {
+        get(scene.public, "/servers").body.len() > 8_000_000
+    });
+    scene
 }
 
 /// How long until the master closes.
@@ -117,4 +167,82 @@ fn a_connection_that_asks_again_and_again_ends_with_its_time() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(began.elapsed() > Duration::from_secs(1));
+}
+
+#[test]
+fn a_network_pays_for_its_filters_and_neither_others_nor_the_whole_list_do() {
+    let scene = wordy(Limits {
+        list_bytes_per_second: 100_000,
+        ..Limits::default()
+    });
+    let first = get(scene.public, "/servers?name=*&full=1");
+    assert_eq!(first.status, 200);
+    assert!(first.body.len() > 8_000_000);
+    let same = get(scene.public, "/servers?full=1&name=***&region=255");
+    assert_eq!(same.status, 200, "another spelling, the same list");
+    assert_eq!(same.header("etag"), first.header("etag"));
+    let other = get(scene.public, "/servers?own=1");
+    assert_eq!(other.status, 429);
+    assert!(other.header("retry-after").is_some());
+    assert_eq!(get(scene.public, "/servers").status, 200);
+    assert_eq!(get(scene.public, "/servers.bin?name=*").status, 200);
+    assert_eq!(get(scene.public_v6, "/servers?own=1").status, 200);
+}
+
+#[test]
+fn lists_that_slow_readers_hold_are_bounded_and_the_whole_list_is_there_for_all() {
+    let scene = wordy(Limits {
+        list_bytes_per_second: u32::MAX,
+        list_memory: 20 << 20,
+        ..Limits::default()
+    });
+    let length = get(scene.public, "/servers?own=1").body.len();
+    assert!(length > 8_000_000, "{length} bytes");
+    let slow: Vec<_> = (1..=20)
+        .map(|number| {
+            // So many quotes with something between: other filters, and all select all.
+            let name = "*%22".repeat(number);
+            let mut stream = connect(scene.public);
+            let request = format!("GET /servers?name={name}* HTTP/1.1\r\nHost: test\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            // The head says whether the list comes; the rest is left where it is.
+            let mut status = [0; 12];
+            stream.read_exact(&mut status).unwrap();
+            (stream, status)
+        })
+        .collect();
+    let given = slow.iter().filter(|(_, head)| head.ends_with(b"200"));
+    let given = given.count();
+    let busy = slow.iter().filter(|(_, head)| head.ends_with(b"503"));
+    assert_eq!(given + busy.count(), slow.len());
+    // As much as is kept, as much again outside, and the one that went beyond.
+    let most = 2 * (20 << 20) / length + 1;
+    assert!((2..=most).contains(&given), "{given} of {most}");
+    let began = Instant::now();
+    assert_eq!(get(scene.public, "/servers").status, 200);
+    assert!(began.elapsed() < Duration::from_secs(3));
+    drop(slow);
+    wait_for("room for filters", || {
+        get(scene.public, "/servers?name=*%22*%22a*").status == 200
+    });
+}
+
+#[test]
+fn a_crowd_on_the_public_side_does_not_lock_the_operator_out() {
+    let scene = Scene::start(Limits {
+        connections: 8,
+        arrival: Duration::from_secs(30),
+        lifetime: Duration::from_secs(60),
+        ..limits()
+    });
+    let crowd: Vec<_> = (0..8).map(|_| connect(scene.public)).collect();
+    wait_for("the crowd", || {
+        let mut stream = connect(scene.public);
+        let asked = stream.write_all(b"GET /health HTTP/1.0\r\n\r\n");
+        let mut bytes = Vec::new();
+        asked.is_err() || stream.read_to_end(&mut bytes).is_err() || bytes.is_empty()
+    });
+    assert_eq!(admin(&scene, "GET", "/bans", b"").status, 200);
+    assert_eq!(get(scene.admin, "/metrics").status, 200);
+    drop(crowd);
 }

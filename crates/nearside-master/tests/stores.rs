@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod servers;
+mod common;
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use common::servers::server;
 use nearside_master::store::{Change, Embedded, News, Redis, Store, Watch};
 use nearside_registry::{Secret, Server, Standing, packed};
-use servers::server;
 
 fn put(number: u32, expires: u64) -> Change {
     Change::Put(Box::new(server(number, expires)))
@@ -207,6 +207,19 @@ fn redis_keeps_its_word() {
 }
 
 #[test]
+fn what_a_clock_far_ahead_has_dated_is_replaced_and_nothing_else_is() {
+    let test = "what_a_clock_far_ahead_has_dated_is_replaced_and_nothing_else_is";
+    let Some(node) = Node::start(test) else {
+        return;
+    };
+    let mut store = node.open();
+    let (soon, next_year) = (now() + 900, now() + 365 * 24 * 3600);
+    store.write(&[put(1, next_year), put(2, soon)]).unwrap();
+    store.write(&[put(1, soon), put(2, soon - 10)]).unwrap();
+    assert_eq!(held(&mut store), records(&[(1, soon), (2, soon)]));
+}
+
+#[test]
 fn front_ends_hear_of_each_other_and_share_a_secret() {
     let Some(node) = Node::start("front_ends_hear_of_each_other_and_share_a_secret") else {
         return;
@@ -231,6 +244,29 @@ fn front_ends_hear_of_each_other_and_share_a_secret() {
         Secret(*b"0123456789abcdef"),
         "put back"
     );
+}
+
+#[test]
+fn a_key_of_the_wrong_length_is_told_with_what_to_do_and_stops_nothing_else() {
+    let test = "a_key_of_the_wrong_length_is_told_with_what_to_do_and_stops_nothing_else";
+    let Some(node) = Node::start(test) else {
+        return;
+    };
+    let (mut one, mut two) = (node.open(), node.open());
+    let mut heard = watch(&mut two, Secret([1; 16]));
+    heard.next().unwrap();
+    assert_eq!(heard.trouble(), None);
+    node.cli(&["set", "nearside:cookie", "short"], "OK");
+    one.write(&[put(1, now() + 1000)]).unwrap();
+    assert_eq!(servers_of(&heard.next().unwrap()).len(), 1, "news come");
+    let at_start = one.shared_secret(Secret([1; 16])).unwrap_err().to_string();
+    for told in [heard.trouble().unwrap(), at_start] {
+        assert!(told.contains("holds 5 bytes instead of 16"), "{told}");
+        assert!(told.contains("redis-cli -c del nearside:cookie"), "{told}");
+    }
+    node.cli(&["del", "nearside:cookie"], "1");
+    heard.next().unwrap();
+    assert_eq!(heard.trouble(), None);
 }
 
 #[test]

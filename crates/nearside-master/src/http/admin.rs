@@ -93,6 +93,11 @@ pub(super) async fn bans(State(web): State<Shared>) -> Json<Vec<BanEntry>> {
 pub(super) async fn ban(State(web): State<Shared>, body: Body) -> Result<Response, Failure> {
     let bytes = body_within(body, MOST_BYTES, web.limits.arrival).await?;
     let ban: Ban = serde_json::from_slice(&bytes).map_err(Failure::bad_request)?;
+    if ban.reason.trim().is_empty() {
+        return Err(Failure::bad_request(
+            "`reason` is empty: it is what the server's operator is told",
+        ));
+    }
     elsewhere(move || {
         let added = json!({ "target": ban.target, "reason": ban.reason });
         web.operator.ban(ban)?;

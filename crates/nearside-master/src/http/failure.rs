@@ -56,6 +56,13 @@ impl Failure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, why)
     }
 
+    /// The visitor's network had its share of what filtered lists may take.
+    pub(super) fn share_spent() -> Self {
+        let error = "your network has had its share of filtered lists; the list without a filter is \
+                     always there";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, error)
+    }
+
     pub(super) fn from_a_web_page() -> Self {
         let error = "requests of web pages (with an Origin header) are not answered";
         Self::new(StatusCode::FORBIDDEN, error)
@@ -85,6 +92,9 @@ impl IntoResponse for Failure {
         match self.status {
             StatusCode::SERVICE_UNAVAILABLE => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::TOO_MANY_REQUESTS => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
             }
             StatusCode::UNAUTHORIZED => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -1,6 +1,6 @@
 //! `GET /servers` and `GET /servers.bin`.
 
-use axum::extract::{Query, State, rejection::QueryRejection};
+use axum::extract::{Extension, Query, State, rejection::QueryRejection};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use nearside_registry::WebFilter;
@@ -8,31 +8,35 @@ use nearside_registry::WebFilter;
 use super::Shared;
 use super::failure::Failure;
 use super::pages::{Form, Page};
+use super::server::Peer;
 
 pub(super) async fn json(
     state: State<Shared>,
+    Extension(peer): Extension<Peer>,
     filter: Result<Query<WebFilter>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    list(&state, filter, &headers, Form::Json).await
+    list(&state, peer, filter, &headers, Form::Json).await
 }
 
 pub(super) async fn compact(
     state: State<Shared>,
+    Extension(peer): Extension<Peer>,
     filter: Result<Query<WebFilter>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    list(&state, filter, &headers, Form::Compact).await
+    list(&state, peer, filter, &headers, Form::Compact).await
 }
 
 async fn list(
     web: &Shared,
+    Peer(visitor): Peer,
     filter: Result<Query<WebFilter>, QueryRejection>,
     headers: &HeaderMap,
     form: Form,
 ) -> Result<Response, Failure> {
     let Query(filter) = filter.map_err(|error| Failure::bad_request(error.body_text()))?;
-    let page = web.pages.get(&web.handle, filter, form).await?;
+    let page = web.pages.get(&web.handle, visitor, filter, form).await?;
     Ok(sent(&page, headers, form))
 }
 
@@ -48,7 +52,9 @@ fn sent(page: &Page, headers: &HeaderMap, form: Form) -> Response {
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
         (header::CONTENT_TYPE, content_type),
     ];
-    if names(headers, header::IF_NONE_MATCH, &page.etag) {
+    // `*` means whatever there is (RFC 9110, section 13.1.2).
+    let is_known = |tag| names(headers, header::IF_NONE_MATCH, tag);
+    if is_known(&page.etag) || is_known("*") {
         return (StatusCode::NOT_MODIFIED, common).into_response();
     }
     if names(headers, header::ACCEPT_ENCODING, "gzip") {

@@ -37,6 +37,7 @@ fn families(web: &Web) -> Vec<Family<'static>> {
     let snapshot = web.handle.snapshot();
     let keeper = web.handle.keeper();
     let tally = snapshot.tally;
+    let log = web.operator.log();
     let mut all = Vec::new();
     let mut one = |name, kind, help, value: u64| {
         all.push(Family {
@@ -113,6 +114,11 @@ fn families(web: &Web) -> Vec<Family<'static>> {
             tally.unanswered,
         ),
         (
+            "scans_refused_total",
+            "List requests answered as last time or not at all, to spare others the wait.",
+            tally.scans_refused,
+        ),
+        (
             "checks_total",
             "Servers asked whether they are there.",
             tally.checks,
@@ -143,6 +149,22 @@ fn families(web: &Web) -> Vec<Family<'static>> {
             keeper.failures(),
         ),
         (
+            "store_lost_total",
+            "Changes not kept, since too many waited.",
+            keeper.lost(),
+        ),
+        ("log_lines_total", "Lines of the log written.", log.written),
+        (
+            "log_lines_alike_total",
+            "Lines only counted, since many like them came.",
+            log.alike,
+        ),
+        (
+            "log_lines_dropped_total",
+            "Lines lost, since nobody read the log.",
+            log.dropped,
+        ),
+        (
             "http_connections_total",
             "Connections let in.",
             web.door.accepted(),
@@ -160,6 +182,13 @@ fn families(web: &Web) -> Vec<Family<'static>> {
         "gauge",
         "Changes that wait.",
         keeper.waiting(),
+    );
+    let trouble = u64::from(web.handle.store_trouble().is_some());
+    one(
+        "store_failing",
+        "gauge",
+        "1 while the store fails.",
+        trouble,
     );
     one(
         "http_connections",

@@ -2,11 +2,13 @@
 //! loopback. One thread does the network; lists are written on others.
 
 mod admin;
+mod allowance;
 mod failure;
 mod list;
 mod metrics;
 mod openapi;
 mod pages;
+mod proxies;
 mod register;
 mod rows;
 mod server;
@@ -26,19 +28,21 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use nearside_net::Stop;
+use nearside_types::Prefix;
 use thiserror::Error;
 use tokio::sync::watch;
 
 use crate::operator::Operator;
-use crate::service::ServiceHandle;
+use crate::service::{ServiceHandle, StoreTrouble};
 use failure::Failure;
 use pages::Pages;
-use server::Door;
+use proxies::Proxies;
+use server::{Door, House, PassedOn, Peer};
 use status::History;
 
 pub use admin::Token;
 pub use openapi::text as openapi;
-pub use rows::ServerRow;
+pub use rows::{FactsRow, ServerRow};
 pub use server::Limits;
 
 /// Where the web side listens.
@@ -50,6 +54,8 @@ pub struct HttpConfig {
     pub admin: Option<(SocketAddr, Token)>,
     /// Limits of connections.
     pub limits: Limits,
+    /// Networks of proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Prefix>,
     /// What the followed masters are called, by their numbers.
     pub sources: Vec<String>,
 }
@@ -80,7 +86,10 @@ struct Web {
     pages: Arc<Pages>,
     history: History,
     door: Arc<Door>,
+    /// The operator's own: however many crowd the public side, there is room on this one.
+    admin_door: Arc<Door>,
     limits: Limits,
+    proxies: Proxies,
     token: Option<Token>,
     /// By method and route, and status.
     requests: Mutex<BTreeMap<(String, u16), u64>>,
@@ -127,10 +136,12 @@ impl Http {
         let web = Arc::new(Web {
             handle,
             operator,
-            pages: Arc::new(Pages::new(boot, config.sources)),
+            pages: Arc::new(Pages::new(boot, config.sources, &config.limits)),
             history: History::default(),
             door: Arc::default(),
+            admin_door: Arc::default(),
             limits: config.limits,
+            proxies: Proxies::new(config.trusted_proxies),
             token: config.admin.map(|(_, token)| token),
             requests: Mutex::default(),
         });
@@ -180,13 +191,8 @@ fn run(listeners: Vec<(std::net::TcpListener, Side)>, web: &Shared, stop: &Stop)
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
                 continue;
             };
-            let serving = server::serve(
-                listener,
-                router(side, web),
-                web.limits,
-                Arc::clone(&web.door),
-                ending.clone(),
-            );
+            let house = house(side, web);
+            let serving = server::serve(listener, router(side, web), house, ending.clone());
             tokio::spawn(serving);
         }
         let mut turns: u32 = 0;
@@ -199,12 +205,26 @@ fn run(listeners: Vec<(std::net::TcpListener, Side)>, web: &Shared, stop: &Stop)
         }
         let _nobody = end.send(true);
         let until = tokio::time::Instant::now() + LAST_ANSWERS;
-        while web.door.inside() > 0 && tokio::time::Instant::now() < until {
+        let inside = || web.door.inside() + web.admin_door.inside();
+        while inside() > 0 && tokio::time::Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
     // What still writes must not keep the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
+}
+
+/// Nobody passes requests on to the operator's side: it is for this machine.
+fn house(side: Side, web: &Web) -> House {
+    let (door, proxies) = match side {
+        Side::Public => (&web.door, web.proxies.clone()),
+        Side::Admin => (&web.admin_door, Proxies::default()),
+    };
+    House {
+        limits: web.limits,
+        door: Arc::clone(door),
+        proxies,
+    }
 }
 
 type Route = (&'static str, MethodRouter<Shared>);
@@ -215,7 +235,7 @@ fn public_routes() -> Vec<Route> {
         ("/status.json", get(status::public)),
         ("/servers", get(list::json).post(register::register)),
         ("/servers.bin", get(list::compact)),
-        ("/health", get(health)),
+        ("/health", get(public_health)),
         ("/openapi.json", get(document)),
     ]
 }
@@ -231,7 +251,7 @@ fn admin_routes() -> Vec<Route> {
         ("/origins", get(admin::origins)),
         ("/reload", post(admin::reload)),
         ("/status.json", get(status::whole)),
-        ("/health", get(health)),
+        ("/health", get(admin_health)),
         ("/metrics", get(admin::metrics)),
         ("/openapi.json", get(document)),
     ]
@@ -258,21 +278,53 @@ fn router(side: Side, web: &Shared) -> Router {
         )),
     };
     guarded
+        .layer(middleware::from_fn_with_state(Arc::clone(web), admit))
         .layer(middleware::from_fn_with_state(Arc::clone(web), watch))
         .with_state(Arc::clone(web))
 }
 
-/// Well as long as the engine's loop turns: its word is less than five seconds old.
-async fn health(State(web): State<Shared>) -> Response {
-    match web.history.silence() < Duration::from_secs(5) {
-        true => "ok\n".into_response(),
-        false => Failure::busy("the engine has not been heard of for seconds").into_response(),
+/// Well as long as the engine's loop turns: its word is less than five seconds old. A store that
+/// fails is told and no reason for a monitor to end the master: lists go on, and what waits to be
+/// written would be lost.
+fn health(web: &Web, reason: impl Fn(StoreTrouble) -> String) -> Response {
+    if web.history.silence() >= Duration::from_secs(5) {
+        return Failure::busy("the engine has not been heard of for seconds").into_response();
     }
+    let Some(trouble) = web.handle.store_trouble() else {
+        return "ok\n".into_response();
+    };
+    let waiting = trouble.waiting;
+    let reason = reason(trouble);
+    format!("degraded: {reason}; {waiting} changes wait\n").into_response()
+}
+
+async fn public_health(State(web): State<Shared>) -> Response {
+    health(&web, |_| status::STORE_FAILS.to_owned())
+}
+
+async fn admin_health(State(web): State<Shared>) -> Response {
+    health(&web, |trouble| trouble.reason)
 }
 
 async fn document() -> Response {
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     (content_type, openapi::text()).into_response()
+}
+
+/// A proxy's connection carries the requests of many: each counts for its visitor's network until it
+/// is answered.
+async fn admit(State(web): State<Shared>, request: Request, next: Next) -> Response {
+    let passed_on = request.extensions().get::<PassedOn>().is_some();
+    let peer = request.extensions().get::<Peer>().copied();
+    let Some(Peer(visitor)) = peer.filter(|_| passed_on) else {
+        return next.run(request).await;
+    };
+    match web.door.enter(&web.limits, visitor) {
+        Some(_guest) => next.run(request).await,
+        None => {
+            Failure::busy("your network has as many requests under way as it may").into_response()
+        }
+    }
 }
 
 /// Counts every answer.

@@ -54,7 +54,9 @@ fn lists() -> [(&'static str, Value); 4] {
         "parameters": filters(),
         "responses": responses(&[
             ("200", "The list.", "List"),
-            ("400", "A parameter makes no sense.", "Error")
+            ("400", "A parameter makes no sense.", "Error"),
+            ("429", "This network has had its share of filtered lists.", "Error"),
+            ("503", "Too many wait for filtered lists, or hold them.", "Error")
         ])
     });
     let compact = json!({
@@ -143,7 +145,10 @@ fn machine() -> [(&'static str, Value); 3] {
             "responses": { "200": content(summary, media, &json!({ "type": "string" })) }
         } })
     };
-    let mut health = text("`ok` as long as the engine turns", "text/plain");
+    let mut health = text(
+        "`ok` as long as the engine turns; `degraded: …` while its store fails and changes wait",
+        "text/plain",
+    );
     health["get"]["responses"]["503"] =
         content("It does not.", "application/json", &reference("Error"));
     [
@@ -168,7 +173,7 @@ fn filters() -> Vec<Value> {
         ("app_id", "integer", "Steam's number of the game."),
         ("as", "integer", "The origin AS."),
         ("country", "string", "The country, two letters."),
-        ("region", "integer", "Steam's number of a region."),
+        ("region", "integer", "Steam's number of a region: 0 to 7, or 255 for the world."),
         ("empty", "integer", "0: no empty servers; 1: only those."),
         ("full", "integer", "0: no full servers; 1: only those."),
         ("password", "integer", "0: none with a password; 1: only those."),
@@ -204,6 +209,7 @@ fn schemas() -> Value {
     }
     status["properties"]["sources"] = json!({ "type": "array", "items": reference("Source") });
     status["properties"]["feed"] = json!({ "type": ["object", "null"] });
+    status["properties"]["store"] = object(&[("waiting", "integer"), ("error", "string")]);
     let facts = [
         ("family", "string"),
         ("game", "string"),

@@ -1,5 +1,6 @@
 //! `POST /servers`: registration with proof of the UDP port (`docs/wire/master-http.md`).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::Json;
@@ -7,13 +8,15 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Extension, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use nearside_registry::{Claim, ClaimAnswer, Claimed, Facts, Family, Flags, Refusal, Text};
+use nearside_registry::{Claim, ClaimAnswer, Claimed, Family, Refusal};
 use nearside_types::ServerAddr;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::Shared;
 use super::failure::Failure;
+use super::rows::FactsRow;
 use super::server::Peer;
 use crate::command::{Command, Reply};
 
@@ -21,29 +24,18 @@ use crate::command::{Command, Reply};
 pub(super) const MOST_BYTES: usize = 8 << 10;
 
 /// What a game server says of itself.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Registration {
     address: Option<ServerAddr>,
     port: Option<u16>,
     challenge: Option<String>,
     family: Family,
-    game: String,
-    name: String,
-    map: String,
-    mode: String,
-    version: String,
-    data: String,
-    protocol: u32,
-    app_id: u32,
-    players: u16,
-    bots: u16,
-    places: u16,
-    password: bool,
-    dedicated: bool,
-    secure: bool,
-    linux: bool,
-    proxy: bool,
+    #[serde(flatten)]
+    facts: FactsRow<'static>,
+    /// Keys that mean nothing, which `deny_unknown_fields` cannot find beside `flatten`.
+    #[serde(flatten)]
+    unknown: BTreeMap<String, IgnoredAny>,
 }
 
 /// What it is told.
@@ -67,7 +59,7 @@ pub(super) async fn register(
     let bytes = body_within(body, MOST_BYTES, web.limits.arrival).await?;
     let registration: Registration =
         serde_json::from_slice(&bytes).map_err(Failure::bad_request)?;
-    let claim = registration.claim(peer.ip(), bytes.len())?;
+    let claim = registration.claim(peer, bytes.len())?;
     let addr = claim.addr;
     let (sender, receiver) = oneshot::channel();
     let reply = Reply::to(move |claimed: Claimed| {
@@ -83,46 +75,30 @@ pub(super) async fn register(
 
 impl Registration {
     fn claim(self, peer: std::net::IpAddr, bytes: usize) -> Result<Claim, Failure> {
-        let own = self.port.and_then(|port| ServerAddr::new(peer, port));
-        let addr = self.address.or(own).ok_or_else(|| {
-            Failure::bad_request(
-                "`address` or `port` is missing: where do players reach the server?",
-            )
-        })?;
-        if self.game.is_empty() && self.family != Family::Quake3 {
+        if let Some(key) = self.unknown.keys().next() {
+            return Err(Failure::bad_request(format!("unknown key `{key}`")));
+        }
+        let addr = match (self.address, self.port) {
+            (Some(_), Some(_)) => Err("`address` and `port` both say where: leave one of them out"),
+            (Some(addr), None) => Ok(addr),
+            (None, Some(port)) => ServerAddr::new(peer, port)
+                .ok_or("`port` is 0: write the one that players connect to, 1 to 65535"),
+            (None, None) => {
+                Err("`address` or `port` is missing: where do players reach the server?")
+            }
+        };
+        let addr = addr.map_err(Failure::bad_request)?;
+        if self.facts.game.is_empty() && self.family != Family::Quake3 {
             return Err(Failure::bad_request("`game` is missing"));
         }
         Ok(Claim {
             addr,
             family: self.family,
-            facts: self.facts(),
+            facts: self.facts.facts(),
             challenge: self.challenge,
+            requester: peer,
             bytes,
         })
-    }
-
-    fn facts(&self) -> Facts {
-        let mut facts = Facts::of_texts(&[
-            (Text::Game, self.game.as_bytes()),
-            (Text::Name, self.name.as_bytes()),
-            (Text::Map, self.map.as_bytes()),
-            (Text::Mode, self.mode.as_bytes()),
-            (Text::Version, self.version.as_bytes()),
-            (Text::Data, self.data.as_bytes()),
-        ]);
-        facts.protocol = self.protocol;
-        facts.app_id = self.app_id;
-        facts.players = self.players;
-        facts.bots = self.bots;
-        facts.places = self.places;
-        facts.flags = Flags {
-            password: self.password,
-            dedicated: self.dedicated,
-            secure: self.secure,
-            linux: self.linux,
-            proxy: self.proxy,
-        };
-        facts
     }
 }
 

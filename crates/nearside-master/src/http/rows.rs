@@ -27,6 +27,17 @@ pub struct ServerRow<'a> {
     /// Its country.
     #[serde(default)]
     pub country: Option<Country>,
+    /// What it says of itself.
+    #[serde(flatten)]
+    pub facts: FactsRow<'a>,
+    /// Seconds until it is taken off unless heard of; for operators only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+/// What a server says of itself, as JSON: in lists and in registrations.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FactsRow<'a> {
     /// The game.
     #[serde(default)]
     pub game: Cow<'a, str>,
@@ -75,9 +86,6 @@ pub struct ServerRow<'a> {
     /// Relays another server's game.
     #[serde(default)]
     pub proxy: bool,
-    /// Seconds until it is taken off unless heard of; for operators only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<u64>,
 }
 
 const fn followed() -> Standing {
@@ -87,8 +95,6 @@ const fn followed() -> Standing {
 impl<'a> ServerRow<'a> {
     /// A server as lists show it.
     pub fn of(server: &Server, from: Option<&'a str>) -> Self {
-        let facts = &server.facts;
-        let text = |which| Cow::Owned(GameText::from(facts.text(which)).to_safe_string());
         Self {
             addr: server.addr,
             family: server.family,
@@ -96,6 +102,17 @@ impl<'a> ServerRow<'a> {
             from: from.map(Cow::Borrowed),
             asn: server.origin.asn,
             country: server.origin.country,
+            facts: FactsRow::of(&server.facts),
+            seconds: None,
+        }
+    }
+}
+
+impl FactsRow<'_> {
+    /// Facts as lists show them.
+    fn of(facts: &Facts) -> Self {
+        let text = |which| Cow::Owned(GameText::from(facts.text(which)).to_safe_string());
+        Self {
             game: text(Text::Game),
             name: text(Text::Name),
             map: text(Text::Map),
@@ -112,7 +129,6 @@ impl<'a> ServerRow<'a> {
             secure: facts.flags.secure,
             linux: facts.flags.linux,
             proxy: facts.flags.proxy,
-            seconds: None,
         }
     }
 

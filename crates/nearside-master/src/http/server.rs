@@ -1,8 +1,9 @@
 //! Connections within limits: so many at once, so many from one network, so long for a request to
-//! arrive and for everything together. Nobody can hold the master by being slow.
+//! arrive and for everything together. Nobody can hold the master by being slow. What comes through
+//! a trusted proxy counts for the visitor's network, request by request.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +20,8 @@ use nearside_types::Prefix;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use super::proxies::Proxies;
+
 /// How many connections, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -31,6 +34,12 @@ pub struct Limits {
     /// The longest that a connection may last, answers included. A slow reader of a long list is
     /// cut off here.
     pub lifetime: Duration,
+    /// Bytes a second of filtered lists that are written for one IPv4 /24 or IPv6 /48; ten seconds'
+    /// worth can be saved up. The list without a filter is written for all, and nobody's to pay.
+    pub list_bytes_per_second: u32,
+    /// Bytes of filtered lists that are kept for the next who asks the same, and as many again of
+    /// outdated ones that slow readers hold.
+    pub list_memory: usize,
 }
 
 impl Default for Limits {
@@ -40,13 +49,29 @@ impl Default for Limits {
             per_network: 64,
             arrival: Duration::from_secs(10),
             lifetime: Duration::from_secs(120),
+            list_bytes_per_second: 2_000_000,
+            list_memory: 128 << 20,
         }
     }
 }
 
-/// Who connected; handlers find it among a request's extensions.
+impl Limits {
+    /// A proxy may have all connections.
+    const fn of_proxies(self) -> Self {
+        Self {
+            per_network: self.connections,
+            ..self
+        }
+    }
+}
+
+/// Who asks; handlers find it among a request's extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Peer(pub(super) IpAddr);
+
+/// Marks requests that a trusted proxy passed on, whose visitor has not passed the door yet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) SocketAddr);
+pub(super) struct PassedOn;
 
 /// Who is connected.
 #[derive(Debug, Default)]
@@ -72,7 +97,7 @@ impl Door {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    fn enter(self: &Arc<Self>, limits: &Limits, ip: IpAddr) -> Option<Guest> {
+    pub(super) fn enter(self: &Arc<Self>, limits: &Limits, ip: IpAddr) -> Option<Guest> {
         let network = network(ip);
         let mut inside = self.lock();
         let total: usize = inside.values().sum();
@@ -94,13 +119,15 @@ impl Door {
     }
 }
 
-fn network(ip: IpAddr) -> Prefix {
+/// Who shares places and allowances.
+pub(super) fn network(ip: IpAddr) -> Prefix {
     let ip = ip.to_canonical();
     Prefix::new(ip, if ip.is_ipv4() { 24 } else { 48 })
 }
 
 /// A connection's place, given back when dropped.
-struct Guest {
+#[derive(Debug)]
+pub(super) struct Guest {
     door: Arc<Door>,
     network: Prefix,
 }
@@ -117,14 +144,26 @@ impl Drop for Guest {
     }
 }
 
+/// Who is let in, and how long guests may stay.
+#[derive(Debug, Clone)]
+pub(super) struct House {
+    pub(super) limits: Limits,
+    pub(super) door: Arc<Door>,
+    pub(super) proxies: Proxies,
+}
+
 /// Answers until the end is told, then lets answers on their way finish.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
-    limits: Limits,
-    door: Arc<Door>,
+    house: House,
     ending: watch::Receiver<bool>,
 ) {
+    let House {
+        limits,
+        door,
+        proxies,
+    } = house;
     let mut over = ending.clone();
     loop {
         let accepting = pin!(listener.accept());
@@ -135,10 +174,19 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, from)) => {
-                if let Some(guest) = door.enter(&limits, from.ip()) {
-                    let answering =
-                        answer(stream, from, router.clone(), limits, ending.clone(), guest);
-                    tokio::spawn(answering);
+                // All visitors of a proxy come from its network: the door is theirs, not its.
+                let from = from.ip().to_canonical();
+                let door_of = match proxies.trusts(from) {
+                    true => limits.of_proxies(),
+                    false => limits,
+                };
+                if let Some(guest) = door.enter(&door_of, from) {
+                    let service = WithPeer {
+                        connected: from,
+                        proxies: proxies.clone(),
+                        inner: TowerToHyperService::new(router.clone()),
+                    };
+                    tokio::spawn(answer(stream, service, limits, ending.clone(), guest));
                 }
             }
             // Out of file descriptors, or gone already: others may fare better.
@@ -149,16 +197,11 @@ pub(super) async fn serve(
 
 async fn answer(
     stream: TcpStream,
-    from: SocketAddr,
-    router: Router,
+    service: WithPeer,
     limits: Limits,
     mut ending: watch::Receiver<bool>,
     _guest: Guest,
 ) {
-    let service = WithPeer {
-        peer: Peer(from),
-        inner: TowerToHyperService::new(router),
-    };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.arrival)
@@ -182,7 +225,8 @@ const LAST_ANSWER: Duration = Duration::from_secs(3);
 
 /// Tells handlers who asks.
 struct WithPeer {
-    peer: Peer,
+    connected: IpAddr,
+    proxies: Proxies,
     inner: TowerToHyperService<Router>,
 }
 
@@ -192,7 +236,11 @@ impl Service<hyper::Request<Incoming>> for WithPeer {
     type Future = <TowerToHyperService<Router> as Service<hyper::Request<Incoming>>>::Future;
 
     fn call(&self, mut request: hyper::Request<Incoming>) -> Self::Future {
-        request.extensions_mut().insert(self.peer);
+        let visitor = self.proxies.visitor(self.connected, request.headers());
+        request.extensions_mut().insert(Peer(visitor));
+        if visitor != self.connected {
+            request.extensions_mut().insert(PassedOn);
+        }
         self.inner.call(request)
     }
 }

@@ -43,6 +43,14 @@ pub(super) struct Status {
     per_second: PerSecond,
     sources: Vec<SourceStatus>,
     feed: Option<FeedStatus>,
+    store: StoreStatus,
+}
+
+/// How the store fares.
+#[derive(Debug, Clone, Default, Serialize)]
+struct StoreStatus {
+    waiting: u64,
+    error: Option<String>,
 }
 
 /// Something, and how many servers and players it has.
@@ -53,7 +61,7 @@ pub(super) struct Count {
     players: u64,
 }
 
-/// Averages over the last minute.
+/// Averages over the last minute, or over as much of it as the master has lived.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub(super) struct PerSecond {
     datagrams: f64,
@@ -96,6 +104,11 @@ impl History {
         if heard.is_none_or(|(at, _)| at != snapshot.at) {
             *heard = Some((snapshot.at, Instant::now()));
         }
+        drop(heard);
+        self.keep(snapshot);
+    }
+
+    fn keep(&self, snapshot: Arc<Snapshot>) {
         let mut snapshots = lock(&self.snapshots);
         if snapshots.len() == SNAPSHOTS {
             snapshots.pop_front();
@@ -112,6 +125,7 @@ impl History {
     fn per_second(&self) -> PerSecond {
         let snapshots = lock(&self.snapshots);
         match (snapshots.front(), snapshots.back()) {
+            (Some(_), Some(last)) if snapshots.len() < SNAPSHOTS => rates(&beginning(last), last),
             (Some(first), Some(last)) => rates(first, last),
             _ => PerSecond::default(),
         }
@@ -132,6 +146,15 @@ impl History {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How the master stood when it started.
+fn beginning(later: &Snapshot) -> Snapshot {
+    Snapshot {
+        at: later.started,
+        started: later.started,
+        ..Snapshot::default()
+    }
 }
 
 fn rates(first: &Snapshot, last: &Snapshot) -> PerSecond {
@@ -157,16 +180,34 @@ pub(super) async fn public(State(web): State<Shared>) -> Result<Response, Failur
         let hidden = source.error.take();
         source.error = hidden.map(|_| "no list lately".to_owned());
     }
-    status(web, sources).await
+    let mut store = store(&web);
+    let hidden = store.error.take();
+    store.error = hidden.map(|_| STORE_FAILS.to_owned());
+    status(web, sources, store).await
+}
+
+/// For those who need not know where it is.
+pub(super) const STORE_FAILS: &str = "the store takes no changes";
+
+fn store(web: &Shared) -> StoreStatus {
+    let trouble = web.handle.store_trouble();
+    trouble.map_or_else(StoreStatus::default, |trouble| StoreStatus {
+        waiting: trouble.waiting,
+        error: Some(trouble.reason),
+    })
 }
 
 /// For the operator.
 pub(super) async fn whole(State(web): State<Shared>) -> Result<Response, Failure> {
-    let sources = web.operator.sources();
-    status(web, sources).await
+    let (sources, store) = (web.operator.sources(), store(&web));
+    status(web, sources, store).await
 }
 
-async fn status(web: Shared, sources: Vec<SourceStatus>) -> Result<Response, Failure> {
+async fn status(
+    web: Shared,
+    sources: Vec<SourceStatus>,
+    store: StoreStatus,
+) -> Result<Response, Failure> {
     let listing = current(&web.handle).await;
     let status = tokio::task::spawn_blocking(move || {
         let counted = web.history.counted(&listing);
@@ -185,6 +226,7 @@ async fn status(web: Shared, sources: Vec<SourceStatus>) -> Result<Response, Fai
             per_second: web.history.per_second(),
             sources,
             feed: web.operator.origins().feed,
+            store,
         })
     })
     .await;
@@ -257,5 +299,37 @@ impl<K: Eq + std::hash::Hash> Table<K> {
         rows.sort_unstable_by(|a, b| b.servers.cmp(&a.servers).then(a.name.cmp(&b.name)));
         rows.truncate(TOP);
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nearside_registry::Tally;
+
+    #[test]
+    fn rates_of_the_first_minute_are_of_the_time_that_has_passed() {
+        let started = Moment::EPOCH + Duration::from_secs(1_800_000_000);
+        let history = History::default();
+        let note = |seconds: u64, received| {
+            let snapshot = Snapshot {
+                tally: Tally {
+                    received,
+                    ..Tally::default()
+                },
+                at: started + Duration::from_secs(seconds),
+                started,
+                ..Snapshot::default()
+            };
+            history.keep(Arc::new(snapshot));
+            history.per_second().datagrams
+        };
+        assert!(note(0, 0).abs() < 1e-9, "no time, no rate");
+        assert!((note(4, 400) - 100.0).abs() < 1e-9);
+        for second in 5..200 {
+            note(second, 400);
+        }
+        assert!(note(200, 400).abs() < 1e-9, "the last minute counts");
+        assert!((note(201, 1000) - 10.0).abs() < 0.5);
     }
 }

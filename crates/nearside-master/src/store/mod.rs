@@ -1,5 +1,6 @@
 //! Where servers are kept beyond the life of a process, and shared with other front ends.
 
+mod dated;
 mod embedded;
 mod memory;
 mod redis;
@@ -10,6 +11,7 @@ use thiserror::Error;
 
 pub use self::redis::Redis;
 pub use crate::keeper::Change;
+pub(crate) use dated::Dated;
 pub use embedded::Embedded;
 pub use memory::Memory;
 
@@ -36,6 +38,11 @@ pub trait Watch: Send {
     /// What is new; does not wait for it. After an error nothing is lost: what happened meanwhile
     /// comes with the next call that succeeds.
     fn next(&mut self) -> Result<Vec<News>, StoreError>;
+
+    /// What an operator should mend although news come; `None` if nothing.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What other front ends did.

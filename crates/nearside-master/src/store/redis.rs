@@ -7,11 +7,12 @@
 //! behind that it was cut, or whose last entry went down with a primary, reads the hash again.
 //!
 //! Nothing is deleted on the word of one front end: expiries are absolute, each sweeps for itself,
-//! and a record is dropped only when its own expiry has passed.
+//! and a record is dropped only when its own expiry has passed by the node's clock. A front end whose
+//! clock is ahead can neither drop what others keep nor write what nobody can renew.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use nearside_registry::{Secret, Server, Standing, packed};
 use nearside_types::ServerAddr;
@@ -36,6 +37,8 @@ struct RedisWatch {
     connection: Option<ClusterConnection>,
     anchors: Vec<String>,
     secret: Option<Secret>,
+    /// What is wrong with the key of cookies; all else goes on.
+    trouble: Option<String>,
 }
 
 /// Where the cluster is.
@@ -56,26 +59,35 @@ const STREAM_ENTRIES: u32 = 4096;
 /// The key of cookies.
 const COOKIE: &str = "nearside:cookie";
 
+/// Longer than any server stays on a list unheard of, in milliseconds: a day. What expires later was
+/// dated by a clock that is wrong.
+const LONGEST_TIMEOUT_MS: u32 = 24 * 3600 * 1000;
+
 /// Writes records that are newer than what is there, and says so in the stream. The expiry stands
 /// behind version and flags, see `packed`.
 const PUT: &str = "
 local function expiry(record) return struct.unpack('>I8', record, 3) end
-for i = 2, #ARGV, 2 do
+local time = redis.call('TIME')
+local latest = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[2])
+for i = 3, #ARGV, 2 do
   local field, record = ARGV[i], ARGV[i + 1]
   local known = redis.call('HGET', KEYS[1], field)
   if not known or expiry(known) < expiry(record)
-     or (expiry(known) == expiry(record) and known ~= record) then
+     or (expiry(known) == expiry(record) and known ~= record)
+     or (expiry(known) > latest and known ~= record) then
     redis.call('HSET', KEYS[1], field, record)
     redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[1], '*', 'k', field, 'r', record)
   end
 end
 return 1";
 
-/// Drops records whose time is up.
+/// Drops records whose time is up, by the node's clock.
 const SWEEP: &str = "
-for i = 2, #ARGV do
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for i = 1, #ARGV do
   local known = redis.call('HGET', KEYS[1], ARGV[i])
-  if known and struct.unpack('>I8', known, 3) <= tonumber(ARGV[1]) then
+  if known and struct.unpack('>I8', known, 3) <= now then
     redis.call('HDEL', KEYS[1], ARGV[i])
   end
 end
@@ -107,7 +119,13 @@ impl Redis {
     pub fn shared_secret(&mut self, own: Secret) -> Result<Secret, StoreError> {
         let nodes = self.nodes.clone();
         let connection = self.connected()?;
-        shared_secret(connection, own).map_err(|error| nodes.failed(&error))
+        match shared_secret(connection, own).map_err(|error| nodes.failed(&error))? {
+            Ok(shared) => Ok(shared),
+            Err(WrongLength(reason)) => Err(StoreError {
+                place: nodes.place,
+                reason,
+            }),
+        }
     }
 
     fn connected(&mut self) -> Result<&mut ClusterConnection, StoreError> {
@@ -195,7 +213,13 @@ fn part_of(addr: ServerAddr) -> u32 {
     (hasher.finish() % u64::from(PARTS)) as u32
 }
 
-fn shared_secret(connection: &mut ClusterConnection, own: Secret) -> Result<Secret, RedisError> {
+/// Something else lies where the key should; with what to do about it.
+struct WrongLength(String);
+
+fn shared_secret(
+    connection: &mut ClusterConnection,
+    own: Secret,
+) -> Result<Result<Secret, WrongLength>, RedisError> {
     let mut set = redis::cmd("SET");
     let _: Value = set
         .arg(COOKIE)
@@ -203,7 +227,14 @@ fn shared_secret(connection: &mut ClusterConnection, own: Secret) -> Result<Secr
         .arg("NX")
         .query(connection)?;
     let shared: Vec<u8> = redis::cmd("GET").arg(COOKIE).query(connection)?;
-    Ok(<[u8; 16]>::try_from(shared).map_or(own, Secret))
+    let length = shared.len();
+    let secret = <[u8; 16]>::try_from(shared).map(Secret);
+    Ok(secret.map_err(|_| {
+        WrongLength(format!(
+            "the key `{COOKIE}` holds {length} bytes instead of 16, so front ends would refuse each \
+             other's cookies; delete it (`redis-cli -c del {COOKIE}`), and one of them writes a new one"
+        ))
+    }))
 }
 
 /// The last entry of each stream; one is written where there is none, so that later reads have
@@ -291,11 +322,12 @@ impl Store for Redis {
             let keys = [registry_key(part), log_key(part)];
             for some in puts.chunks(2 * RECORDS_PER_CALL) {
                 let script = pipe.cmd("EVAL").arg(PUT).arg(2).arg(&keys);
-                script.arg(STREAM_ENTRIES).arg(some).ignore();
+                let script = script.arg(STREAM_ENTRIES).arg(LONGEST_TIMEOUT_MS);
+                script.arg(some).ignore();
             }
             for some in sweeps.chunks(RECORDS_PER_CALL) {
                 let script = pipe.cmd("EVAL").arg(SWEEP).arg(2).arg(&keys);
-                script.arg(now_ms()).arg(some).ignore();
+                script.arg(some).ignore();
             }
         }
         let written = pipe.exec(self.connected()?);
@@ -308,13 +340,9 @@ impl Store for Redis {
             connection: None,
             anchors: std::mem::take(&mut self.anchors),
             secret: None,
+            trouble: None,
         }))
     }
-}
-
-fn now_ms() -> u64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    since_epoch.map_or(0, |time| time.as_millis() as u64)
 }
 
 impl RedisWatch {
@@ -323,10 +351,11 @@ impl RedisWatch {
         let mut news = Vec::new();
         if let Some(own) = self.secret {
             let shared = shared_secret(connection, own)?;
-            if shared != own {
-                self.secret = Some(shared);
-                news.push(News::Secret(shared));
+            if let Some(shared) = shared.as_ref().ok().filter(|shared| **shared != own) {
+                self.secret = Some(*shared);
+                news.push(News::Secret(*shared));
             }
+            self.trouble = shared.err().map(|WrongLength(reason)| reason);
         }
         let mut pipe = cluster_pipe();
         for (part, anchor) in (0..PARTS).zip(&self.anchors) {
@@ -385,6 +414,10 @@ const ENTRIES_AT_ONCE: u32 = 1000;
 impl Watch for RedisWatch {
     fn begin(&mut self, secret: Secret) {
         self.secret = Some(secret);
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.trouble.clone()
     }
 
     fn next(&mut self) -> Result<Vec<News>, StoreError> {

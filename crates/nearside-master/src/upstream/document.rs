@@ -25,27 +25,39 @@ pub(super) fn file(path: &Path) -> Result<Fetched, FetchError> {
 /// Reads a document. Entries that name no server are passed over, but a document without any list is
 /// refused: an error page must not empty a list.
 pub(super) fn parse(place: &str, body: &[u8]) -> Result<Fetched, FetchError> {
+    parse_up_to(usize::MAX, place, body)
+}
+
+/// The same where at most so many entries are sent: a document with as many may lack others.
+pub(super) fn parse_up_to(most: usize, place: &str, body: &[u8]) -> Result<Fetched, FetchError> {
     let wrong = |reason: String| FetchError::Document {
         place: place.to_owned(),
         reason,
     };
     let document: Value =
         serde_json::from_slice(body).map_err(|error| wrong(format!("not JSON: {error}")))?;
-    let is_steam = document.get("response").is_some();
     let list = document
         .get("servers")
         .or_else(|| document.pointer("/response/servers"))
         .unwrap_or(&document);
-    let servers = match list {
-        Value::Array(entries) => entries.iter().filter_map(entry).collect(),
-        // Steam leaves the list out where it is empty.
-        _ if is_steam => Vec::new(),
+    let entries = match list {
+        Value::Array(entries) => entries.as_slice(),
+        _ if is_empty_of_steam(&document) => &[],
         _ => return Err(wrong("there is no array `servers` in it".to_owned())),
     };
     Ok(Fetched {
-        servers,
-        wholeness: Wholeness::Whole,
+        servers: entries.iter().filter_map(entry).collect(),
+        wholeness: match entries.len() < most {
+            true => Wholeness::Whole,
+            false => Wholeness::Partial,
+        },
     })
+}
+
+/// Steam leaves the list out where it is empty; something else in its place is no list.
+fn is_empty_of_steam(document: &Value) -> bool {
+    let response = document.get("response").and_then(Value::as_object);
+    response.is_some_and(|response| !response.contains_key("servers"))
 }
 
 fn entry(entry: &Value) -> Option<Followed> {
@@ -64,7 +76,7 @@ fn entry(entry: &Value) -> Option<Followed> {
     Some(Followed {
         addr: row.addr,
         family: row.family,
-        facts: row.facts(),
+        facts: row.facts.facts(),
     })
 }
 
@@ -160,8 +172,22 @@ mod tests {
     }
 
     #[test]
+    fn a_list_as_long_as_a_list_may_be_does_not_count_as_whole() {
+        let text = br#"{"response":{"servers":[{"addr":"192.0.2.1:1","appid":1},{"addr":"?"}]}}"#;
+        let wholeness = |most| parse_up_to(most, "test", text).unwrap().wholeness;
+        assert_eq!(wholeness(3), Wholeness::Whole);
+        assert_eq!(wholeness(2), Wholeness::Partial, "whatever its entries say");
+    }
+
+    #[test]
     fn a_document_without_a_list_is_refused() {
-        for bad in ["", "<html>", "{}", r#"{"error":"down"}"#, "3"] {
+        let no_lists = [
+            r#"{"response":{"servers":"x"}}"#,
+            r#"{"response":{"servers":null}}"#,
+            r#"{"response":"x"}"#,
+            r#"{"error":"down"}"#,
+        ];
+        for bad in ["", "<html>", "{}", "3"].into_iter().chain(no_lists) {
             assert!(parse("test", bad.as_bytes()).is_err(), "{bad}");
         }
     }

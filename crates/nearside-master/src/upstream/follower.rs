@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use nearside_net::Stop;
 use nearside_registry::{FollowCounts, SourceId, Wholeness};
 
-use super::{FetchError, Fetched, Place, SteamKey, fetch};
+use super::web::STEAM_LIMIT;
+use super::{FetchError, Fetched, Place, SteamKey, fetch_again};
 use crate::command::{Command, Reply};
 use crate::operator::SourceStatus;
 use crate::service::ServiceHandle;
@@ -36,6 +37,10 @@ struct State {
     status: SourceStatus,
     /// When the last good list came.
     good: Option<Instant>,
+    /// Servers of the last list that had any.
+    last_length: usize,
+    /// The last list was cut.
+    is_cut: bool,
 }
 
 /// Says what happened, for a log.
@@ -59,6 +64,8 @@ impl Followers {
                     error: None,
                 },
                 good: None,
+                last_length: 0,
+                is_cut: false,
             }));
             let follower = Follower {
                 source: SourceId(u16::try_from(number).unwrap_or(u16::MAX)),
@@ -101,8 +108,10 @@ struct Follower {
 
 impl Follower {
     fn run(&self) {
+        let mut known = None;
         while !self.stop.is_stopped() {
-            match fetch(&self.upstream.place, self.upstream.key.as_ref()) {
+            let Upstream { place, key, .. } = &self.upstream;
+            match fetch_again(place, key.as_ref(), &mut known) {
                 Ok(fetched) => self.take(fetched),
                 Err(error) => self.miss(&error),
             }
@@ -112,19 +121,23 @@ impl Follower {
 
     fn take(&self, fetched: Fetched) {
         let servers = fetched.servers.len();
+        self.note_cut(servers, fetched.wholeness);
         let (state, say) = (Arc::clone(&self.state), Arc::clone(&self.say));
         let name = self.upstream.name.clone();
         let reply = Reply::to(move |counts: FollowCounts| {
             let mut state = lock(&state);
             let is_news = state.good.is_none() || state.status.error.is_some();
             state.status.servers = servers;
+            if servers > 0 {
+                state.last_length = servers;
+            }
             state.status.taken = counts.taken;
             state.status.error = None;
             state.good = Some(Instant::now());
             drop(state);
             if is_news {
                 say(format!(
-                    "followed source=\"{name}\" servers={servers} taken={} known={} left_out={}",
+                    "followed source={name:?} servers={servers} taken={} known={} left_out={}",
                     counts.taken, counts.known, counts.left_out
                 ));
             }
@@ -143,10 +156,29 @@ impl Follower {
         });
     }
 
+    /// Says it once when lists begin to be cut.
+    fn note_cut(&self, servers: usize, wholeness: Wholeness) {
+        let is_cut = wholeness == Wholeness::Partial;
+        let was_cut = std::mem::replace(&mut lock(&self.state).is_cut, is_cut);
+        if is_cut && !was_cut {
+            let hint = match self.upstream.place {
+                Place::SteamWeb { .. } => {
+                    format!("; Steam gives {STEAM_LIMIT} at most, so narrow the filter")
+                }
+                _ => String::new(),
+            };
+            (self.say)(format!(
+                "cut source={:?} servers={servers} why=\"not all of its servers came: those that it \
+                 lacks stay until their time is up{hint}\"",
+                self.upstream.name
+            ));
+        }
+    }
+
     /// A list of hundreds that is suddenly empty is a mistake of its master rather than the truth;
     /// it is believed when its time is up.
     fn was_long(&self) -> bool {
-        lock(&self.state).status.servers > 100
+        lock(&self.state).last_length > 100
     }
 
     fn miss(&self, error: &FetchError) {
@@ -154,9 +186,8 @@ impl Follower {
         let error = error.to_string();
         if state.status.error.as_ref() != Some(&error) {
             (self.say)(format!(
-                "missed source=\"{}\" why=\"{}\"",
-                self.upstream.name,
-                error.replace('"', "'")
+                "missed source={:?} why={error:?}",
+                self.upstream.name
             ));
         }
         state.status.error = Some(error);

@@ -63,8 +63,25 @@ pub enum FetchError {
     NoKey,
 }
 
+/// A list that came with a tag, by which its master recognises it.
+#[derive(Debug)]
+pub(crate) struct Known {
+    etag: String,
+    list: Fetched,
+}
+
 /// Asks a master for its list, and waits for it: up to half a minute.
 pub fn fetch(place: &Place, key: Option<&SteamKey>) -> Result<Fetched, FetchError> {
+    fetch_again(place, key, &mut None)
+}
+
+/// The same for who asks again and again: `known` is the list of before, which need not be sent again
+/// if it has not changed, and becomes the list of now.
+pub(crate) fn fetch_again(
+    place: &Place,
+    key: Option<&SteamKey>,
+    known: &mut Option<Known>,
+) -> Result<Fetched, FetchError> {
     match place {
         Place::Steam { master, filter } => udp::steam(master, filter),
         Place::Quake3 {
@@ -73,8 +90,8 @@ pub fn fetch(place: &Place, key: Option<&SteamKey>) -> Result<Fetched, FetchErro
             protocol,
         } => udp::quake3(master, game.as_deref(), *protocol),
         Place::SteamWeb { base, filter } => web::steam(base, filter, key),
-        Place::Nearside { url } => web::document(&format!("{url}/servers?own=1")),
-        Place::Document { url } => web::document(url),
+        Place::Nearside { url } => web::document(&format!("{url}/servers?own=1"), known),
+        Place::Document { url } => web::document(url, known),
         Place::File { path } => document::file(path),
     }
 }

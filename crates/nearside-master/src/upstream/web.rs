@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{FetchError, Fetched, document};
+use super::{FetchError, Fetched, Known, document};
 
 /// A personal key of Steam's Web API. Shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,13 +33,23 @@ impl fmt::Debug for SteamKey {
 const MOST_BYTES: u64 = 64 << 20;
 /// The longest that a request may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// What Steam gives at most, or about so.
-const STEAM_LIMIT: &str = "20000";
+/// What Steam gives at most.
+pub(super) const STEAM_LIMIT: usize = 20_000;
 
-/// Any document with servers.
-pub(super) fn document(url: &str) -> Result<Fetched, FetchError> {
-    let body = get(url, &[]).map_err(|reason| failed(url, reason))?;
-    document::parse(url, &body)
+/// Any document with servers. One that is known and has not changed is not sent again.
+pub(super) fn document(url: &str, known: &mut Option<Known>) -> Result<Fetched, FetchError> {
+    let etag = known.as_ref().map(|known| &*known.etag);
+    let answer = get(url, &[], etag).map_err(|reason| failed(url, reason))?;
+    let Answer::Document { body, etag } = answer else {
+        let known = known.as_ref().map(|known| known.list.clone());
+        return known.ok_or_else(|| failed(url, "it sends no list".to_owned()));
+    };
+    let list = document::parse(url, &body)?;
+    *known = etag.map(|etag| Known {
+        etag,
+        list: list.clone(),
+    });
+    Ok(list)
 }
 
 /// `IGameServersService/GetServerList`.
@@ -50,9 +60,13 @@ pub(super) fn steam(
 ) -> Result<Fetched, FetchError> {
     let key = key.ok_or(FetchError::NoKey)?;
     let url = format!("{base}/IGameServersService/GetServerList/v1/");
-    let query = [("key", &*key.0), ("filter", filter), ("limit", STEAM_LIMIT)];
-    let body = get(&url, &query).map_err(|reason| failed(&url, key.hidden_in(&reason)))?;
-    document::parse(&url, &body)
+    let limit = STEAM_LIMIT.to_string();
+    let query = [("key", &*key.0), ("filter", filter), ("limit", &limit)];
+    match get(&url, &query, None) {
+        Ok(Answer::Document { body, .. }) => document::parse_up_to(STEAM_LIMIT, &url, &body),
+        Ok(Answer::Unchanged) => Err(failed(&url, "it sends no list".to_owned())),
+        Err(reason) => Err(failed(&url, key.hidden_in(&reason))),
+    }
 }
 
 fn failed(place: &str, reason: String) -> FetchError {
@@ -62,7 +76,17 @@ fn failed(place: &str, reason: String) -> FetchError {
     }
 }
 
-fn get(url: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, String> {
+/// What a web server says.
+enum Answer {
+    /// Status 304: as it was when the tag was given.
+    Unchanged,
+    Document {
+        body: Vec<u8>,
+        etag: Option<String>,
+    },
+}
+
+fn get(url: &str, query: &[(&str, &str)], etag: Option<&str>) -> Result<Answer, String> {
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(TIMEOUT))
         .max_redirects(3)
@@ -73,9 +97,18 @@ fn get(url: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     for (name, value) in query {
         request = request.query(*name, *value);
     }
+    if let Some(etag) = etag {
+        request = request.header("If-None-Match", etag);
+    }
     let mut answer = request.call().map_err(|error| words(&error))?;
+    if answer.status().as_u16() == 304 {
+        return Ok(Answer::Unchanged);
+    }
+    let etag = answer.headers().get("ETag");
+    let etag = etag.and_then(|etag| etag.to_str().ok()).map(str::to_owned);
     let body = answer.body_mut().with_config().limit(MOST_BYTES);
-    body.read_to_vec().map_err(|error| words(&error))
+    let body = body.read_to_vec().map_err(|error| words(&error))?;
+    Ok(Answer::Document { body, etag })
 }
 
 /// What happened, with a next step where there is one.

@@ -6,6 +6,8 @@
     reason = "every test file takes what it needs"
 )]
 
+pub mod servers;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -13,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nearside_master::http::{Http, HttpConfig, Limits, Token};
-use nearside_master::store::Memory;
+use nearside_master::store::{Memory, Store};
 use nearside_master::{
     BanEntry, BanPlace, Command, Operator, OperatorError, OriginStatus, Service, ServiceConfig,
     ServiceHandle, SourceStatus,
@@ -105,6 +107,27 @@ impl Scene {
 
     /// With names for the masters it follows.
     pub fn named(limits: Limits, settings: Settings, sources: Vec<String>) -> Self {
+        Self::keeping(limits, settings, sources, Memory)
+    }
+
+    /// With a store.
+    pub fn keeping(
+        limits: Limits,
+        settings: Settings,
+        sources: Vec<String>,
+        store: impl Store + 'static,
+    ) -> Self {
+        Self::behind(&[], limits, settings, sources, store)
+    }
+
+    /// Behind proxies in these networks.
+    pub fn behind(
+        proxies: &[&str],
+        limits: Limits,
+        settings: Settings,
+        sources: Vec<String>,
+        store: impl Store + 'static,
+    ) -> Self {
         let stop = Stop::new().unwrap();
         let config = ServiceConfig {
             listen: vec!["127.0.0.1:0".parse().unwrap(), "[::1]:0".parse().unwrap()],
@@ -116,7 +139,7 @@ impl Scene {
             asn: Some(Asn(64496)),
             country: "DE".parse().ok(),
         };
-        let (service, _) = Service::start(config, Memory, origin, stop.clone()).unwrap();
+        let (service, _) = Service::start(config, store, origin, stop.clone()).unwrap();
         let handle = service.handle();
         let thread = service.spawn().unwrap();
         let desk = Arc::new(Desk {
@@ -127,6 +150,7 @@ impl Scene {
             public: vec!["127.0.0.1:0".parse().unwrap(), "[::1]:0".parse().unwrap()],
             admin: Some(("127.0.0.1:0".parse().unwrap(), Token::new(TOKEN).unwrap())),
             limits,
+            trusted_proxies: proxies.iter().map(|text| text.parse().unwrap()).collect(),
             sources,
         };
         let http = Http::start(config, handle.clone(), desk, stop.clone()).unwrap();
