@@ -21,6 +21,7 @@ use rand_chacha::ChaCha8Rng;
 
 pub use config::{ChallengePolicy, FarmConfig, Protocol, RateLimits};
 use limits::Limits;
+pub use persona::Persona;
 pub use weather::Weather;
 use weather::busiest_at;
 
@@ -203,7 +204,9 @@ impl Farm {
         let source = from.ip().to_canonical();
         let datagrams = match self.config.protocol {
             Protocol::A2s => a2s::answer(&self.config, self.seed, addr, source, payload),
-            Protocol::EnemyTerritory => enemy_territory::answer(self.seed, addr, payload),
+            Protocol::EnemyTerritory => {
+                enemy_territory::answer(&self.config, self.seed, addr, payload)
+            }
         };
         let datagrams = datagrams.ok_or(Outcome::Malformed)?;
         match self.limits.admit(now, index, source) {

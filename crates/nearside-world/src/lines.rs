@@ -8,7 +8,9 @@ use std::io::{self, BufRead, BufReader, Read};
 use flate2::read::MultiGzDecoder;
 use thiserror::Error;
 
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// RFC 1952, section 2.3.1: two bytes of identity and deflate, the only method there is. All three,
+/// since a binary matrix may well begin with the first two.
+pub(crate) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 
 /// A population of a thousand clients has lines of ten kilobytes.
 const MAX_LINE: u64 = 1 << 16;
@@ -119,7 +121,8 @@ pub(crate) type Rewound<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
 impl<R: Read> Unpacked<R> {
     pub(crate) fn new(mut source: R) -> io::Result<Self> {
         let mut start = Vec::new();
-        source.by_ref().take(2).read_to_end(&mut start)?;
+        let length = GZIP_MAGIC.len() as u64;
+        source.by_ref().take(length).read_to_end(&mut start)?;
         let is_gzip = start == GZIP_MAGIC;
         let rewound = io::Cursor::new(start).chain(source);
         Ok(match is_gzip {

@@ -127,6 +127,7 @@ fn badge(evidence: Evidence) -> Element {
         Evidence::Published => "badge published",
         Evidence::Fitted => "badge fitted",
         Evidence::NotFitted => "badge free",
+        Evidence::Assumed => "badge assumed",
     };
     Element::of_text("span", evidence.words()).class(class)
 }

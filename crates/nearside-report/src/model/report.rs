@@ -42,6 +42,8 @@ pub enum Evidence {
     Fitted,
     /// Measured on a world that knows nothing of this number.
     NotFitted,
+    /// Calculated from what was measured by a relation that nobody measured here.
+    Assumed,
 }
 
 impl Report {
@@ -127,6 +129,7 @@ impl Evidence {
             Self::Published => "paper",
             Self::Fitted => "fitted",
             Self::NotFitted => "not fitted",
+            Self::Assumed => "assumed",
         }
     }
 }

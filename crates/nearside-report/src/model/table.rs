@@ -132,6 +132,16 @@ impl Table {
         &self.caption
     }
 
+    /// The same table with all its measured numbers marked as following from an assumption.
+    #[must_use]
+    pub fn assumed(mut self) -> Self {
+        let measured = |column: &&mut Column| column.evidence == Some(Evidence::NotFitted);
+        for column in self.columns.iter_mut().filter(measured) {
+            column.evidence = Some(Evidence::Assumed);
+        }
+        self
+    }
+
     /// The columns, to change what they are headed by or proven with.
     pub fn columns_mut(&mut self) -> &mut [Column] {
         &mut self.columns

@@ -8,7 +8,7 @@ use nearside_wire::a2s::{
     RuleList, ServerType, SourceInfo, Split, SplitForm, split,
 };
 
-use super::config::{ChallengePolicy, FarmConfig, Protocol};
+use super::config::{ChallengePolicy, FarmConfig};
 use super::persona::Persona;
 use crate::chance::fingerprint;
 
@@ -31,7 +31,7 @@ pub(super) fn answer(
     };
     let response = match gate.next_challenge(config.challenge, request) {
         Some(challenge) => Response::Challenge(challenge),
-        None => respond(seed, server, request),
+        None => respond(&config.persona(server, seed), seed, server, request),
     };
     // Below 0x8000: python-a2s 1.4.2 takes bit 15 of the id for the mark of compression.
     let id = fingerprint(payload) as u32 & 0x7FFF;
@@ -88,12 +88,11 @@ impl Gate {
     }
 }
 
-fn respond(seed: u64, server: ServerAddr, request: Request) -> Response {
-    let persona = Persona::of(server, Protocol::A2s, seed);
+fn respond(persona: &Persona, seed: u64, server: ServerAddr, request: Request) -> Response {
     match request {
-        Request::Info { .. } => Response::Info(Box::new(info(&persona, server))),
-        Request::Players { .. } => Response::Players(player_list(&persona, server, seed)),
-        Request::Rules { .. } => Response::Rules(rule_list(&persona)),
+        Request::Info { .. } => Response::Info(Box::new(info(persona, server))),
+        Request::Players { .. } => Response::Players(player_list(persona, server, seed)),
+        Request::Rules { .. } => Response::Rules(rule_list(persona)),
     }
 }
 

@@ -1,7 +1,10 @@
+use nearside_types::ServerAddr;
+use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
+use super::persona::Persona;
 use super::weather::Weather;
-use crate::chance::ProbeNoise;
+use crate::chance::{ProbeNoise, server_stream};
 use crate::fraction::Fraction;
 use crate::params::builtin;
 
@@ -29,6 +32,9 @@ pub struct FarmConfig {
     pub noise: ProbeNoise,
     /// How paths change with time. Default: not at all.
     pub weather: Weather,
+    /// The share of servers with a place for one more player. Default: as it comes, about eleven in
+    /// twelve.
+    pub free: Option<Fraction>,
 }
 
 impl Default for FarmConfig {
@@ -43,6 +49,21 @@ impl Default for FarmConfig {
             compress_splits: false,
             noise: builtin().probe_noise(),
             weather: Weather::default(),
+            free: None,
+        }
+    }
+}
+
+impl FarmConfig {
+    /// Who the server at an address is, in a farm with this seed.
+    pub fn persona(&self, addr: ServerAddr, seed: u64) -> Persona {
+        let persona = Persona::of(addr, self.protocol, seed);
+        match self.free {
+            None => persona,
+            Some(share) => {
+                let mut rng = server_stream(seed, "free", addr, 0);
+                persona.with_room(rng.random_bool(share.get()))
+            }
         }
     }
 }
@@ -100,6 +121,22 @@ mod tests {
             config,
             "{text}"
         );
+    }
+
+    #[test]
+    fn so_many_servers_have_a_free_place_and_no_other_has() {
+        let config = FarmConfig {
+            free: Some(0.25.try_into().unwrap()),
+            ..FarmConfig::default()
+        };
+        let personas = (1..=2000u16).map(|port| {
+            let addr = format!("127.1.2.3:{port}").parse().unwrap();
+            config.persona(addr, 5)
+        });
+        let (free, full): (Vec<_>, Vec<_>) = personas.partition(Persona::has_room);
+        assert!((440..560).contains(&free.len()), "{} free", free.len());
+        let is_possible = |p: &Persona| p.bots <= p.players && p.players <= p.max_players;
+        assert!(free.iter().chain(&full).all(is_possible));
     }
 
     #[test]

@@ -3,12 +3,17 @@
 use nearside_types::ServerAddr;
 use nearside_wire::quake3::{Challenge, InfoString, Request, Response, StatusPlayer};
 
-use super::config::Protocol;
+use super::config::FarmConfig;
 use super::persona::Persona;
 
 /// The datagram that answers a request; `None` if it is none.
-pub(super) fn answer(seed: u64, server: ServerAddr, payload: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let persona = Persona::of(server, Protocol::EnemyTerritory, seed);
+pub(super) fn answer(
+    config: &FarmConfig,
+    seed: u64,
+    server: ServerAddr,
+    payload: &[u8],
+) -> Option<Vec<Vec<u8>>> {
+    let persona = config.persona(server, seed);
     let response = match Request::parse(payload).ok()? {
         Request::GetInfo { challenge } => Response::Info(info(&persona, challenge)),
         Request::GetStatus { challenge } => Response::Status {

@@ -11,18 +11,25 @@ use crate::chance::server_stream;
 
 /// What a server says of itself in every protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Persona {
-    pub(super) name: Vec<u8>,
-    pub(super) map: &'static str,
+pub struct Persona {
+    /// The server's name, in whatever encoding its operator likes.
+    pub name: Vec<u8>,
+    /// The map being played.
+    pub map: &'static str,
     /// Players, bots included.
-    pub(super) players: u8,
-    pub(super) max_players: u8,
-    pub(super) bots: u8,
-    pub(super) password: bool,
-    pub(super) windows: bool,
+    pub players: u8,
+    /// Places.
+    pub max_players: u8,
+    /// Of the players, bots.
+    pub bots: u8,
+    /// Whether a password is needed.
+    pub password: bool,
+    /// Whether it runs on Windows.
+    pub windows: bool,
     /// Cheat protection: VAC or PunkBuster.
-    pub(super) protected: bool,
-    pub(super) friendly_fire: bool,
+    pub protected: bool,
+    /// Whether team mates can be hurt.
+    pub friendly_fire: bool,
 }
 
 /// One player of a persona.
@@ -35,7 +42,8 @@ pub(super) struct PersonaPlayer {
 }
 
 impl Persona {
-    pub(super) fn of(addr: ServerAddr, protocol: Protocol, seed: u64) -> Self {
+    /// Who the server at an address is, in a farm of this protocol and seed.
+    pub fn of(addr: ServerAddr, protocol: Protocol, seed: u64) -> Self {
         let mut rng = server_stream(seed, "persona", addr, 0);
         let maps: &[&str] = match protocol {
             Protocol::A2s => &CSS_MAPS,
@@ -56,6 +64,22 @@ impl Persona {
             protected: rng.random_bool(0.85),
             friendly_fire: rng.random_bool(0.5),
         }
+    }
+
+    /// Whether one more player can join.
+    pub const fn has_room(&self) -> bool {
+        self.players < self.max_players
+    }
+
+    /// The same server with a free place, or without one.
+    #[must_use]
+    pub(super) fn with_room(mut self, room: bool) -> Self {
+        self.players = match room {
+            true => self.players.min(self.max_players - 1),
+            false => self.max_players,
+        };
+        self.bots = self.bots.min(self.players);
+        self
     }
 
     /// The players, bots last and with ping 0.

@@ -1,6 +1,6 @@
 //! Labelled series: RTTs of probes over time, with marks where somebody saw a change of the path.
-//! Lines `probe;epoch_utc;rtt_ms;change_point` with times as in `14/11/2016 23:55`; a negative RTT
-//! was lost.
+//! Lines `probe;epoch_utc;rtt_ms;change_point` with times as in `14/11/2016 23:55` or
+//! `2016-11-14 23:55:28`; a negative RTT was lost.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -61,8 +61,7 @@ pub fn read_series(label: &str, source: impl Read) -> Result<Vec<Series>, Record
 }
 
 fn parse_point(time: &str, rtt: &str, change: &str) -> Result<SeriesPoint, RecordedFault> {
-    let at = parse_time(time)
-        .ok_or_else(|| field_fault(&"epoch_utc", time, "a time as in 14/11/2016 23:55"))?;
+    let at = parse_time(time).ok_or_else(|| field_fault(&"epoch_utc", time, EXPECTED_TIME))?;
     let rtt = match rtt.parse::<f64>() {
         Ok(lost) if lost < 0.0 => None,
         _ => Some(parse_millis(rtt).ok_or_else(|| {
@@ -81,14 +80,25 @@ fn parse_point(time: &str, rtt: &str, change: &str) -> Result<SeriesPoint, Recor
     })
 }
 
-/// `dd/mm/yyyy hh:mm`, in UTC.
+const EXPECTED_TIME: &str = "a time as in 14/11/2016 23:55 or 2016-11-14 23:55:28";
+
+/// `dd/mm/yyyy hh:mm` or `yyyy-mm-dd hh:mm:ss`, in UTC: the published series have both.
 fn parse_time(text: &str) -> Option<Timestamp> {
     let (date, clock) = text.split_once(' ')?;
-    let [day, month, year] = date.split('/').collect::<Vec<_>>().try_into().ok()?;
-    let midnight = Timestamp::from_date(&format!("{year}-{month}-{day}"))?;
+    let (date, clock, seconds) = match date.contains('/') {
+        true => {
+            let [day, month, year] = date.split('/').collect::<Vec<_>>().try_into().ok()?;
+            (format!("{year}-{month}-{day}"), clock, 0)
+        }
+        false => {
+            let (clock, seconds) = clock.rsplit_once(':')?;
+            (date.to_owned(), clock, two_digits(seconds, 60)?)
+        }
+    };
+    let midnight = Timestamp::from_date(&date)?;
     let (hours, minutes) = clock.split_once(':')?;
     let (hours, minutes) = (two_digits(hours, 24)?, two_digits(minutes, 60)?);
-    let seconds = midnight.unix_seconds() + hours * 3600 + minutes * 60;
+    let seconds = midnight.unix_seconds() + hours * 3600 + minutes * 60 + seconds;
     Some(Timestamp::from_unix_seconds(seconds))
 }
 
@@ -124,9 +134,19 @@ mod tests {
     }
 
     #[test]
+    fn both_forms_of_published_times_are_read() {
+        let series = read("7;14/11/2016 23:55;1;0\n7;2016-11-14 23:55:28;1;0").unwrap();
+        let [first, second] = series[0].points[..] else {
+            panic!("two points");
+        };
+        assert_eq!(second.at.unix_seconds() - first.at.unix_seconds(), 28);
+    }
+
+    #[test]
     fn errors_name_line_and_column() {
         for (row, expected) in [
             ("7;2016-11-14 23:55;1;0", "s.csv, line 2: column epoch_utc"),
+            ("7;2016-11-14 23:55:60;1;0", "column epoch_utc"),
             ("7;31/02/2016 23:55;1;0", "column epoch_utc"),
             ("7;14/11/2016 24:00;1;0", "column epoch_utc"),
             ("7;14/11/2016 23:55;fast;0", "column rtt_ms: `fast`"),
