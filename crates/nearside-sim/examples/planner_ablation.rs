@@ -16,7 +16,7 @@ use nearside_sim::{Conditions, Method, Seeds, Unwatched, World};
 use nearside_types::{PrefixLengths, Rtt};
 use nearside_world::{Fraction, Game, WorldParams};
 
-const PLACES: [&str; 3] = ["AU", "TW", "JP"];
+const PLACES: [&str; 4] = ["AU", "TW", "JP", "DE"];
 
 const ROUGH: &str = "[rtt]\nnoise_sigma = 0.10\n[population]\nas_size_zipf = 1.3\n";
 
@@ -25,7 +25,7 @@ type Ingredient = (&'static str, fn(&mut AdaptiveConfig));
 
 const NO_PREFIX: PrefixLengths = PrefixLengths { v4: 0, v6: 0 };
 
-const INGREDIENTS: [Ingredient; 11] = [
+const INGREDIENTS: [Ingredient; 13] = [
     ("/16, /24 and machines", |config| {
         config.levels.network = NO_PREFIX;
         config.levels.subnet = NO_PREFIX;
@@ -36,11 +36,16 @@ const INGREDIENTS: [Ingredient; 11] = [
         config.model.places.length_km = 1.0;
     }),
     ("ASes as a whole", |config| config.model.whole_as = 0.0),
-    ("servers anywhere", |config| config.model.anywhere = 0.0),
     ("shrinking smear", |config| config.model.shrink = 0.0),
     ("taking noise out", |config| config.model.denoise = 0.0),
+    ("strays", |config| config.model.places.strays = 0.0),
+    ("other cities", |config| config.model.elsewhere = 0.0),
+    ("scattered servers", |config| config.model.scattered = 0.0),
     ("doubt of slow answers", |config| config.model.queued = 0.0),
-    ("track record", |config| config.model.doubt = f32::INFINITY),
+    ("track record", |config| {
+        config.model.doubt = f32::INFINITY;
+        config.model.best_doubt = f32::INFINITY;
+    }),
     ("worth of groups", |config| {
         config.model.after_hit = 0.0;
         config.model.after_best_hit = 0.0;
@@ -60,15 +65,16 @@ fn main() {
     let rows = comparison.run(&Unwatched).unwrap();
     let runs: Vec<&[Row]> = rows.chunks(seeds.as_slice().len()).collect();
     println!(
-        "{world}, below {stop} ms: probes · recall, on the worst seed · probes to the ten best"
+        "{world}, below {stop} ms: probes · recall, on the worst seed · probes to the ten best · \
+         said to be missing, missing"
     );
     print!("{:24}", "without");
-    PLACES.iter().for_each(|place| print!(" | {place:30}"));
+    PLACES.iter().for_each(|place| print!(" | {place:42}"));
     println!();
     for (number, (name, _)) in variants.iter().enumerate() {
         print!("{name:24}");
         for place in 0..PLACES.len() {
-            print!(" | {:30}", cell(runs[place * variants.len() + number]));
+            print!(" | {:42}", cell(runs[place * variants.len() + number]));
         }
         println!();
     }
@@ -94,6 +100,7 @@ fn comparison(world: &str, stop: f64, seeds: Seeds, variants: &[Ingredient]) -> 
         seeds,
         conditions,
         wrong_labels: Fraction::try_from(wrong).unwrap(),
+        without: Vec::new(),
     }
 }
 
@@ -107,10 +114,12 @@ fn cell(rows: &[Row]) -> String {
     let mean = |of: fn(&Row) -> f64| rows.iter().map(of).sum::<f64>() / rows.len() as f64;
     let worst = rows.iter().map(|row| row.recall).fold(1.0, f64::min);
     format!(
-        "{:.0} · {:.1}, {:.1} · {:.0}",
+        "{:.0} · {:.1}, {:.1} · {:.0} · {:.1}, {:.1}",
         mean(|row| row.probes as f64),
         100.0 * mean(|row| row.recall),
         100.0 * worst,
         mean(|row| row.probes_to_10_best.unwrap_or(row.probes) as f64),
+        mean(|row| row.expected_missed.unwrap_or(0.0)),
+        mean(|row| (row.playable - row.found) as f64),
     )
 }

@@ -6,6 +6,7 @@ use crate::armitage::{self, Conclusion};
 use crate::batch::Progress;
 use crate::experiment::{Experiment, Setup, Size, conduct};
 use crate::lee;
+use crate::ly::{self, Laboratory, Settings, Source};
 use crate::seeds::Seeds;
 use crate::tradeoff;
 
@@ -21,8 +22,14 @@ pub struct Volume {
     pub experiments: Vec<Box<dyn Experiment>>,
 }
 
-/// All papers. A new one is a module with its experiments and an entry here.
+/// All papers, detours on an invented globe.
 pub fn catalogue() -> Vec<Volume> {
+    catalogue_in(Laboratory::new(Source::Generated, Settings::default()))
+}
+
+/// All papers, with detours in this laboratory. A new paper is a module with its experiments and an
+/// entry here.
+fn catalogue_in(lab: Laboratory) -> Vec<Volume> {
     vec![
         Volume {
             name: armitage::AS_CLUSTERS,
@@ -48,6 +55,7 @@ pub fn catalogue() -> Vec<Volume> {
             repeats: lee::REPEATS,
             experiments: lee::server_selection(),
         },
+        Volume::detours(lab),
     ]
 }
 
@@ -55,6 +63,16 @@ impl Volume {
     /// The paper of this name.
     pub fn find(name: &str) -> Option<Self> {
         catalogue().into_iter().find(|volume| volume.name == name)
+    }
+
+    /// The detour paper in this laboratory.
+    pub fn detours(lab: Laboratory) -> Self {
+        Self {
+            name: ly::LY,
+            title: "Ly 2010: detours by way of other players",
+            repeats: ly::REPEATS,
+            experiments: ly::detours(lab),
+        }
     }
 
     /// The experiments a word stands for: one by its name, or [`Volume::ALL`].
@@ -83,10 +101,10 @@ impl Volume {
     pub const ALL: &'static str = "all";
 }
 
-/// Runs everything, each run once, and sets it on a page with the conclusion on top. `footer` says
-/// who made it; the rest depends on the setup alone.
-pub fn everything(setup: &Setup, footer: String, progress: &dyn Progress) -> Page {
-    let volumes = catalogue();
+/// Runs everything, each run once, and sets it on a page with the conclusion on top; detours in
+/// `lab`. `footer` says who made it; the rest depends on the setup and the laboratory alone.
+pub fn everything(setup: &Setup, lab: Laboratory, footer: String, progress: &dyn Progress) -> Page {
+    let volumes = catalogue_in(lab);
     let counts: Vec<usize> = volumes.iter().map(|v| v.experiments.len()).collect();
     let titles: Vec<&str> = volumes.iter().map(|volume| volume.title).collect();
     let mut experiments: Vec<Box<dyn Experiment>> = vec![Box::new(Conclusion)];

@@ -1,12 +1,53 @@
-//! Wrong origins: what a look-up table that is out of date, or simply mistaken, does to a list.
+//! Wrong and missing origins: what a look-up table that is out of date, simply mistaken, or not there
+//! does to a list.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use nearside_types::{Country, Listed, Prefix, PrefixLengths};
 use nearside_world::Fraction;
 use rand::SeedableRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
+use thiserror::Error;
+
+/// What a list tells of a server beside its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Label {
+    /// Its country.
+    Country,
+    /// Its origin AS.
+    As,
+}
+
+/// No label has this name.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("there is no label `{0}` (choose country or as)")]
+pub struct UnknownLabel(String);
+
+impl FromStr for Label {
+    type Err = UnknownLabel;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "country" => Ok(Self::Country),
+            "as" => Ok(Self::As),
+            _ => Err(UnknownLabel(text.to_owned())),
+        }
+    }
+}
+
+/// Takes labels off every server of a list: most masters tell addresses only.
+pub fn unlabel(list: &mut [Listed], labels: &[Label]) {
+    for origin in list.iter_mut().map(|listed| &mut listed.origin) {
+        for label in labels {
+            match label {
+                Label::Country => origin.country = None,
+                Label::As => origin.asn = None,
+            }
+        }
+    }
+}
 
 /// Country databases err by blocks, not by servers.
 const BLOCK: PrefixLengths = PrefixLengths { v4: 16, v6: 32 };
@@ -92,6 +133,23 @@ mod tests {
         let mut changed = mislabelled(backward, 0.5);
         changed.reverse();
         assert_eq!(changed, mislabelled(list(), 0.5));
+    }
+
+    #[test]
+    fn labels_are_taken_off_one_by_one() {
+        let without = |labels: &[Label]| {
+            let mut list = list();
+            unlabel(&mut list, labels);
+            let origins = list.iter().map(|listed| listed.origin);
+            let with = |has: fn(&Origin) -> bool| origins.clone().filter(has).count();
+            (with(|o| o.country.is_some()), with(|o| o.asn.is_some()))
+        };
+        assert_eq!(without(&[]), (120, 120));
+        assert_eq!(without(&[Label::Country]), (0, 120));
+        assert_eq!(without(&[Label::As]), (120, 0));
+        assert_eq!(without(&[Label::As, Label::Country]), (0, 0));
+        let error = "city".parse::<Label>().unwrap_err().to_string();
+        assert!(error.contains("choose country or as"), "{error}");
     }
 
     #[test]

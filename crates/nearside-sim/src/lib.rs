@@ -10,6 +10,7 @@
 //! - [`experiment`]: what tables and figures of papers are made of; [`armitage`] has those of the
 //!   two discovery papers, [`tradeoff`] the study they leave to future work, [`lee`] those of the
 //!   paper on server selection.
+//! - [`ly`]: rankings and coordinates of the detour system on recorded matrices.
 
 pub mod armitage;
 mod batch;
@@ -19,6 +20,7 @@ pub mod experiment;
 mod hindsight;
 mod labels;
 pub mod lee;
+pub mod ly;
 mod method;
 mod record;
 mod run;
@@ -30,10 +32,10 @@ pub mod tradeoff;
 pub use batch::{NoThreads, Progress, Unwatched, with_threads};
 pub use catalogue::{Volume, catalogue, everything};
 pub use hindsight::{Cut, Stop};
-pub use labels::mislabel;
+pub use labels::{Label, UnknownLabel, mislabel, unlabel};
 pub use method::{Method, UnknownMethod};
 pub use record::{Phase, Probe, RunRecord, Timing};
 pub use run::run;
 pub use scene::{Conditions, Scene, UnknownClient, World};
-pub use score::Score;
+pub use score::{BestScore, Score};
 pub use seeds::{ParseSeedsError, Seeds};

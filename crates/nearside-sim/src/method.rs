@@ -3,15 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-use nearside_discover::planner::{PlannerConfig, PlannerKind};
-use nearside_types::Rtt;
+use nearside_discover::planner::{Objective, PlannerConfig, PlannerKind};
 use thiserror::Error;
+
+use crate::scene::Conditions;
 
 /// A way to discover servers.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a comparison has a handful of methods, and settings that are copied stay simple"
+    reason = "a handful exist, and each is copied once a run"
 )]
 pub enum Method {
     /// A planner, with its settings; the RTT it stops at comes from the conditions of the run.
@@ -48,12 +49,16 @@ impl Method {
 
     /// What drives the probe engine. The oracle's knowledge is in the list it is given: it goes
     /// through that in order.
-    pub(crate) fn planner(&self, stop: Rtt) -> PlannerConfig {
-        let config = match self {
+    pub(crate) fn planner(&self, conditions: &Conditions) -> PlannerConfig {
+        let mut config = match self {
             Self::Planner(config) => *config,
             Self::Oracle => PlannerConfig::published(PlannerKind::Conventional),
         };
-        config.stopping_at(stop)
+        if let Some(best) = conditions.best {
+            config.adaptive.objective = Objective::Best;
+            config.adaptive.best = best;
+        }
+        config.stopping_at(conditions.stop)
     }
 }
 

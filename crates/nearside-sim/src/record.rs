@@ -7,6 +7,8 @@ use nearside_types::{Moment, Rtt};
 /// A discovery from its first probe to its end.
 #[derive(Debug, Clone)]
 pub struct RunRecord {
+    /// The seed of its draws and luck.
+    pub seed: u64,
     /// Every server that was probed, in the order in which its outcome became known.
     pub probes: Vec<Probe>,
     /// What it cost: datagrams, bytes, time, and why it stopped.

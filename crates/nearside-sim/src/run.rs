@@ -17,16 +17,17 @@ pub fn run(scene: &Scene<'_>, method: &Method, seed: u64) -> RunRecord {
     let known = Known::to(method, scene);
     let conditions = scene.conditions;
     let servers = FarmServer::seen_from(scene.population, scene.client);
-    let mut farm = Farm::new(conditions.farm.clone(), servers, seed);
+    let mut farm = Farm::new(conditions.farm(), servers, seed);
     let mut recorder = Recorder::default();
     let prober = discover(
         conditions.prober(seed),
-        &method.planner(conditions.stop),
+        &method.planner(conditions),
         &known.list,
         &mut farm,
         |now, prober, event| recorder.event(now, prober, event),
     );
     RunRecord {
+        seed,
         probes: known.in_the_population(recorder.probes),
         summary: prober.summary(),
         plan: prober.plan(),

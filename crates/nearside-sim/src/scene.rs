@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use nearside_discover::filter::Filters;
 use nearside_discover::prober::{Pace, ProberConfig};
 use nearside_types::{Listed, Rtt};
 use nearside_world::farm::FarmConfig;
 use nearside_world::recorded::RecordedPaths;
-use nearside_world::{Game, Population, WorldParams, generate, generate_on};
+use nearside_world::{Fraction, Game, Population, WorldParams, generate, generate_on};
 use thiserror::Error;
 
 /// Where populations come from.
@@ -105,6 +106,10 @@ pub struct Conditions {
     pub pace: Pace,
     /// Servers nearer than this are playable, and what is farther is not worth a probe.
     pub stop: Rtt,
+    /// Only so many of the nearest are wanted; planners that cannot aim at them do as always.
+    pub best: Option<usize>,
+    /// The user has filters that only this share of the servers passes: all but those are full.
+    pub matching: Option<Fraction>,
     /// How servers and paths behave: noise, loss, rate limits.
     pub farm: FarmConfig,
 }
@@ -132,13 +137,27 @@ impl Conditions {
             game,
             pace: Pace::PerSecond(params.probe_rate(game)),
             stop: Rtt::from_micros(200_000),
+            best: None,
+            matching: None,
             farm: params.farm(game),
+        }
+    }
+
+    /// How the servers behave, full ones included.
+    pub(crate) fn farm(&self) -> FarmConfig {
+        FarmConfig {
+            free: self.matching.or(self.farm.free),
+            ..self.farm.clone()
         }
     }
 
     pub(crate) fn prober(&self, seed: u64) -> ProberConfig {
         ProberConfig {
             pace: self.pace,
+            wanted: Filters {
+                not_full: self.matching.is_some(),
+                ..Filters::default()
+            },
             ..ProberConfig::new(self.game.protocol(), seed)
         }
     }
@@ -161,6 +180,26 @@ impl Scene<'_> {
     /// The base RTT of a server, if it answers.
     pub fn rtt(&self, server: usize) -> Option<Rtt> {
         self.population.servers[server].rtt[self.client]
+    }
+
+    /// The base RTT of a server that answers and passes the user's filters in a run with this seed.
+    pub fn wanted_rtt(&self, server: usize, seed: u64) -> Option<Rtt> {
+        let passes = || {
+            let addr = self.population.servers[server].addr;
+            self.conditions.farm().persona(addr, seed).has_room()
+        };
+        let filtered = self.conditions.matching.is_some();
+        self.rtt(server).filter(|_| !filtered || passes())
+    }
+
+    /// The base RTTs of all those, nearest first.
+    pub(crate) fn wanted_rtts(&self, seed: u64) -> Vec<Rtt> {
+        let servers = 0..self.population.servers.len();
+        let mut rtts: Vec<Rtt> = servers
+            .filter_map(|server| self.wanted_rtt(server, seed))
+            .collect();
+        rtts.sort_unstable();
+        rtts
     }
 
     /// Whether a server answers, and nearer than the stop.

@@ -7,6 +7,10 @@ use crate::record::{Probe, RunRecord};
 use crate::run::run;
 use crate::scene::Scene;
 
+mod best;
+
+pub use self::best::BestScore;
+
 /// The figures of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
@@ -33,6 +37,8 @@ pub struct Score {
     pub probes_to_99: Option<usize>,
     /// … the ten nearest servers of all.
     pub probes_to_10_best: Option<usize>,
+    /// How well the nearest were found, for who wants nothing else.
+    pub best: BestScore,
     /// How long it took, to the last reply or the last try given up.
     pub seconds: f64,
     /// Why it stopped.
@@ -102,6 +108,7 @@ impl Score {
             probes_to_90: share(90),
             probes_to_99: share(99),
             probes_to_10_best: probes_to_best(record, scene),
+            best: BestScore::of(record, scene),
             seconds: seconds(record),
             stopped: summary.stopped.expect("a run on record has ended"),
             datagrams: summary.probes_sent,
@@ -137,12 +144,11 @@ fn seconds(record: &RunRecord) -> f64 {
 
 /// Ties with the tenth count as well: any ten servers as near as that are "the ten best".
 fn probes_to_best(record: &RunRecord, scene: &Scene<'_>) -> Option<usize> {
-    let mut rtts: Vec<_> = scene.population.rtts(scene.client).collect();
-    rtts.sort_unstable();
+    let rtts = scene.wanted_rtts(record.seed);
     let count = rtts.len().min(BEST);
     let limit = *rtts.get(count.checked_sub(1)?)?;
     let near = |probe: &Probe| {
-        let rtt = scene.rtt(probe.server.index());
+        let rtt = scene.wanted_rtt(probe.server.index(), record.seed);
         rtt.is_some_and(|rtt| rtt <= limit)
     };
     Found::new(record, near).until(count)

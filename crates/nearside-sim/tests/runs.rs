@@ -171,6 +171,7 @@ fn comparison(seeds: &str, wrong_labels: f64) -> Comparison {
         seeds: seeds.parse().unwrap(),
         conditions,
         wrong_labels: Fraction::try_from(wrong_labels).unwrap(),
+        without: Vec::new(),
     }
 }
 

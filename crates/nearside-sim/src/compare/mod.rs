@@ -1,5 +1,6 @@
 //! The general instrument: methods side by side on the same instances, one row for each run.
 
+mod calibration;
 mod row;
 mod tables;
 
@@ -7,12 +8,13 @@ use nearside_types::Listed;
 use nearside_world::{Fraction, Population};
 
 use crate::batch::{Progress, parallel};
-use crate::labels::mislabel;
+use crate::labels::{Label, mislabel, unlabel};
 use crate::method::Method;
 use crate::scene::{Conditions, Scene, UnknownClient, World};
 use crate::score::Score;
 use crate::seeds::Seeds;
 
+pub use calibration::{CalibratedBy, Calibration, calibration, calibration_table};
 pub use row::Row;
 pub use tables::{every_run, over_seeds};
 
@@ -31,6 +33,8 @@ pub struct Comparison {
     pub conditions: Conditions,
     /// The share of /16s whose country label is wrong.
     pub wrong_labels: Fraction,
+    /// What the list does not tell of servers.
+    pub without: Vec<Label>,
 }
 
 impl Comparison {
@@ -78,6 +82,7 @@ impl Comparison {
     fn listed(&self, population: &Population, seed: u64) -> Vec<Listed> {
         let mut listed = population.listed();
         mislabel(&mut listed, self.wrong_labels, seed);
+        unlabel(&mut listed, &self.without);
         listed
     }
 }

@@ -36,6 +36,12 @@ pub struct Row {
     pub probes_to_99: Option<usize>,
     /// … the ten nearest servers of all, playable or not.
     pub probes_to_10_best: Option<usize>,
+    /// Of the k nearest servers (`--best`, else ten), those that were found.
+    pub best_found: usize,
+    /// Servers nearer than the k-th nearest found that were not probed.
+    pub better: usize,
+    /// How many of those the planner itself expects; `null` if it cannot tell.
+    pub expected_better: Option<f64>,
     /// How long it took.
     pub seconds: f64,
     /// Why it stopped.
@@ -59,6 +65,9 @@ impl Row {
             probes_to_90: score.probes_to_90,
             probes_to_99: score.probes_to_99,
             probes_to_10_best: score.probes_to_10_best,
+            best_found: score.best.found,
+            better: score.best.better,
+            expected_better: score.best.expected_better,
             seconds: score.seconds,
             stopped: score.stopped,
         }

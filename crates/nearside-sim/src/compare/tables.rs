@@ -27,6 +27,10 @@ pub fn every_run(rows: &[Row]) -> Table {
             row.probes_to_90.into(),
             row.probes_to_99.into(),
             row.probes_to_10_best.into(),
+            row.best_found.into(),
+            row.better.into(),
+            row.expected_better
+                .map_or(Cell::Missing, |better| Cell::number(better, 2)),
             Cell::number(row.seconds, 1),
             row.stopped.to_string().into(),
         ]);
@@ -35,7 +39,7 @@ pub fn every_run(rows: &[Row]) -> Table {
 }
 
 /// The names of the contract, and what fits above a narrow column.
-const EVERY_RUN: [(&str, &str); 16] = [
+const EVERY_RUN: [(&str, &str); 19] = [
     ("planner", "planner"),
     ("client", "client"),
     ("seed", "seed"),
@@ -50,6 +54,9 @@ const EVERY_RUN: [(&str, &str); 16] = [
     ("probes_to_90", "to 90 %"),
     ("probes_to_99", "to 99 %"),
     ("probes_to_10_best", "to 10 best"),
+    ("best_found", "best"),
+    ("better", "better"),
+    ("expected_better", "better?"),
     ("seconds", "s"),
     ("stopped", "stopped"),
 ];
@@ -65,6 +72,7 @@ pub fn over_seeds(rows: &[Row]) -> Table {
         .column(Column::new("probes"))
         .column(Column::new("recall").unit("%"))
         .column(Column::new("probes_to_10_best").heading("to 10 best"))
+        .column(Column::new("best_found").heading("of the best"))
         .column(Column::new("seconds").heading("time").unit("s"))
         .column(Column::new("oracle").heading("of oracle").unit("×"));
     for group in rows.chunk_by(|a, b| (&a.client, &a.planner) == (&b.client, &b.planner)) {
@@ -80,6 +88,7 @@ pub fn over_seeds(rows: &[Row]) -> Table {
             cell(Better::Low, 0, |row| {
                 row.probes_to_10_best.map(|probes| probes as f64)
             }),
+            cell(Better::High, 1, |row| Some(row.best_found as f64)),
             cell(Better::Low, 0, |row| Some(row.seconds)),
             cell(Better::Low, 2, times_the_oracle),
         ]);

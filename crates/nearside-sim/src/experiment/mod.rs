@@ -42,6 +42,11 @@ pub trait Experiment: Send + Sync {
     fn watched_parts(&self, study: &Study, _progress: &dyn Progress) -> Vec<Part> {
         self.parts(study)
     }
+
+    /// Whether a quick run is on another, smaller world, to which nothing was fitted.
+    fn shrinks_the_world(&self) -> bool {
+        true
+    }
 }
 
 /// An experiment by its paper and its place there: the words behind `nearside sim`.
@@ -78,7 +83,7 @@ pub fn conduct(
 fn report(experiment: &dyn Experiment, study: &Study, progress: &dyn Progress) -> Report {
     let (name, setup) = (experiment.name(), study.setup());
     let mut parts = experiment.watched_parts(study, progress);
-    if setup.size == Size::Quick {
+    if setup.size == Size::Quick && experiment.shrinks_the_world() {
         parts.iter_mut().for_each(unfit);
     }
     Report {

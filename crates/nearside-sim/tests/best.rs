@@ -1,0 +1,97 @@
+//! The nearest servers, for who wants nothing else and for who wants them first.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use nearside_discover::filter::Filters;
+use nearside_discover::planner::{Objective, PlannerConfig, PlannerKind};
+use nearside_sim::compare::{Comparison, Row};
+use nearside_sim::{Conditions, Method, Unwatched, World};
+use nearside_types::Rtt;
+use nearside_world::virtual_time::Run;
+use nearside_world::{Fraction, Game, WorldParams, generate};
+
+/// Runs of the adaptive planner in the hub world, all 28,000 servers of it.
+fn runs(client: &str, seeds: &str, stop_ms: u32, best: Option<usize>) -> Vec<Row> {
+    let world = World::Generated {
+        params: Box::new(WorldParams::builtin()),
+        game: Game::Css,
+        answering: None,
+    };
+    let conditions = Conditions {
+        stop: Rtt::from_micros(stop_ms * 1000),
+        best,
+        ..Conditions::of_world(&world, Game::Css)
+    };
+    let comparison = Comparison {
+        world,
+        clients: vec![client.to_owned()],
+        methods: vec![Method::published(PlannerKind::Adaptive)],
+        seeds: seeds.parse().unwrap(),
+        conditions,
+        wrong_labels: Fraction::ZERO,
+        without: Vec::new(),
+    };
+    comparison.run(&Unwatched).unwrap()
+}
+
+/// One slow answer must not write a large country off: from Germany the ten best are German, and its
+/// first answers may come from anywhere in it.
+#[test]
+fn who_is_near_everything_gets_the_ten_best_and_hears_how_sure_that_is() {
+    let rows = runs("DE", "0-5", 200, Some(10));
+    let found: Vec<usize> = rows.iter().map(|row| row.best_found).collect();
+    let all: usize = found.iter().sum();
+    assert!(all >= 54, "of 60, run by run: {found:?}");
+    let better: usize = rows.iter().map(|row| row.better).sum();
+    let expected: f64 = rows.iter().filter_map(|row| row.expected_better).sum();
+    assert!(
+        (better as f64) <= 2.0 * expected + 6.0,
+        "{better} better ones were left, {expected} expected"
+    );
+    assert!(
+        rows.iter().all(|row| 8 * row.probes < row.listed),
+        "{rows:?}"
+    );
+}
+
+/// Three seconds at 140 probes a second. Asserted in probes, since seconds are the machine's.
+#[test]
+fn from_australia_the_ten_best_mostly_come_within_three_seconds() {
+    const THREE_SECONDS: usize = 420;
+    let rows = runs("AU", "0-7", 100, None);
+    let probes: Vec<_> = rows.iter().map(|row| row.probes_to_10_best).collect();
+    let in_time = |probes: &&Option<usize>| probes.is_some_and(|probes| probes <= THREE_SECONDS);
+    assert!(probes.iter().filter(in_time).count() >= 6, "{probes:?}");
+    let late = probes.iter().flatten().max().unwrap();
+    assert!(*late <= 2 * THREE_SECONDS, "{probes:?}");
+    assert!(rows.iter().all(|row| row.best_found == 10), "{rows:?}");
+}
+
+/// Distance is no filter like the others: taken for one, it made near servers look rare, and the
+/// planner asked nearly everybody or nobody who was near.
+#[test]
+fn the_best_within_a_limit_are_found_with_as_few_probes_as_the_best() {
+    for (client, limit_ms, seed) in [("JP", 8, 41), ("JP", 20, 42), ("AU", 20, 41)] {
+        let limit = Rtt::from_micros(limit_ms * 1000);
+        let world = generate(&WorldParams::builtin(), Game::Css, None, seed);
+        let mut planner = PlannerConfig::published(PlannerKind::Adaptive);
+        planner.adaptive = planner.adaptive.aiming_at(Objective::Best);
+        planner.adaptive.farthest = Some(limit);
+        let planner = planner.stopping_at(Rtt::from_micros(limit_ms * 1100));
+        let mut run = Run::new(&world, client, Game::Css, planner, seed);
+        run.prober.wanted = Filters {
+            max_rtt: Some(limit),
+            ..Filters::default()
+        };
+        let found = run.discover(|_, _, _| {}).unwrap().snapshot();
+        let within = |rtt: f64| rtt <= limit.as_millis_f64();
+        let rtts = found.servers.iter().filter_map(|row| row.rtt_ms);
+        let shown = rtts.filter(|&rtt| within(rtt)).count();
+        let there = world.rtts(world.client(client).unwrap());
+        let there = there.filter(|rtt| within(rtt.as_millis_f64())).count();
+        let case = format!("{client} within {limit_ms} ms: {shown} of {there}");
+        assert!(shown + 1 >= there.min(10), "{case}");
+        let probed = found.summary.probed;
+        assert!(probed < 800, "{case} with {probed} probes");
+    }
+}
