@@ -1,7 +1,9 @@
 //! The flags, as users type them. What they mean is resolved once, in each command's module.
 
+mod detour;
 mod master;
 mod origin;
+mod player;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,9 +21,14 @@ use crate::faces::{Format, Pattern, SortKey};
 use crate::games::{GAMES, Game};
 use crate::lab::MasterPorts;
 
+pub use detour::{DetourArgs, DetourCommand, DetourServeArgs};
 pub use master::{MasterArgs, MasterCommand};
 pub use origin::{
     OriginArgs, OriginCommand, OriginListenArgs, OriginSourceArgs, OriginStatsArgs, OriginUseArgs,
+};
+pub use player::{
+    DetourExposeArgs, DetourJoinArgs, DetourPlayerArgs, DetourProxyArgs, DetourStatusArgs,
+    DirectoryWord, Switch, resolve,
 };
 
 /// Find the game servers near you.
@@ -61,6 +68,8 @@ pub enum Command {
     Place(PlaceArgs),
     /// Run a master server that survives abuse and knows every server's origin
     Master(MasterArgs),
+    /// Shorter paths through other players: the directory that finds and introduces them
+    Detour(DetourArgs),
     /// Run an Internet on loopback: thousands of servers with real-world delays, and their masters
     Lab(LabArgs),
     /// What `browse` remembers of the last run of each game: look, or forget
@@ -192,8 +201,8 @@ pub struct PlanningArgs {
     /// adaptive, conventional, steam, as, country or country-only
     #[arg(long, value_name = "NAME", default_value_t = PlannerKind::Adaptive)]
     pub planner: PlannerKind,
-    /// What the adaptive planner wants: thorough (misses about 1 % of the playable servers), fast
-    /// (about 3 %) or best (only the nearest) [default: thorough, or best with --best]
+    /// What the adaptive planner wants: thorough (stops when 0.2 % of the playable servers should
+    /// be missing), fast (2 %) or best (only the nearest) [default: thorough, or best with --best]
     #[arg(long, value_name = "AIM", conflicts_with = "no_auto_stop")]
     pub objective: Option<Objective>,
     /// Only the K nearest servers that pass the filters: stops when no better one is likely
@@ -438,6 +447,32 @@ pub enum BenchCommand {
     Place(BenchPlaceArgs),
     /// Run a master: heartbeats and lists beside a bare UDP echo, memory, the store's updates
     Master(BenchMasterArgs),
+    /// Send packets by relay and sidecars: latency and CPU beside loopback, socat, nginx, a bare forwarder
+    Detour(BenchDetourArgs),
+}
+
+/// Send packets like a game's through our relay and our sidecars, beside other forwarders.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Takes about six minutes; docs/bench.md says what the figures mean. Where socat or nginx
+is missing, it is left out.
+
+Exit codes: 0 every target met; 1 a target missed; 2 bad usage; 3 a program failed; 130 interrupted,
+without figures."
+)]
+pub struct BenchDetourArgs {
+    /// Rounds, in each of which all are measured; figures are medians of rounds
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Seconds of each measurement, of which a round has about thirty
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = some_seconds)]
+    pub seconds: f64,
+    /// Seed of the packets and of the keys
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// One JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Run a master on loopback and measure it, beside a bare UDP echo of the same datagrams.
@@ -511,6 +546,14 @@ fn long_version() -> &'static str {
     &TEXT
 }
 
+/// Long enough for a packet, and no longer than anybody waits.
+fn some_seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.1..=600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write seconds from 0.1 to 600".to_owned()),
+    }
+}
+
 fn parse_game(text: &str) -> Result<&'static Game, String> {
     Game::find(text).ok_or_else(|| {
         let names: Vec<&str> = GAMES.iter().map(|game| game.name).collect();
@@ -564,6 +607,14 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|&number| number > 0)
         .ok_or_else(|| "write a whole number from 1".to_owned())
+}
+
+/// Neighbours, candidates and the like in simulations: more than any network has.
+pub(crate) fn up_to_10_000(text: &str) -> Result<usize, String> {
+    at_least_one(text)
+        .ok()
+        .filter(|&number| number <= 10_000)
+        .ok_or_else(|| "write a whole number from 1 to 10000".to_owned())
 }
 
 /// Threads beyond this help nobody and take seconds to start.

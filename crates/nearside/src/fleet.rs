@@ -8,9 +8,9 @@ use nearside_net::{
 };
 use nearside_types::Moment;
 
-/// What a server of the fleet plays, by its number: the first 30,000 are one game of the Quake 3
-/// family, the next 30,000 one of GoldSource, and all others one of fifty games that nobody in a
-/// bench asks for.
+/// What a server of the fleet plays, by its number: of the first 60,000 every other one is a game of
+/// the Quake 3 family and the rest one of GoldSource, so that small fleets have both; all others are
+/// one of fifty games that nobody in a bench asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Game {
     /// What lists are asked for: `Quake3Arena`, protocol 71.
@@ -21,16 +21,16 @@ pub enum Game {
     Other(u32),
 }
 
-/// Servers of each game that lists are asked for.
+/// Servers of each game that lists are asked for, at most.
 pub const LISTED: u32 = 30_000;
 
 impl Game {
     /// The game of a server.
     pub const fn of(number: u32) -> Self {
-        match number / LISTED {
-            0 => Self::Arena,
-            1 => Self::Strike,
-            _ => Self::Other(number % 50),
+        match (number < 2 * LISTED, number % 2) {
+            (true, 0) => Self::Arena,
+            (true, _) => Self::Strike,
+            (false, _) => Self::Other(number % 50),
         }
     }
 }
@@ -118,12 +118,12 @@ impl Fleet {
     }
 
     /// Waits for challenges until a moment, and answers those that came. `answered` is told the
-    /// number of each server that did.
+    /// number of each server that did, and which master had asked.
     pub fn answer(
         &mut self,
         until: Moment,
         stop: &Stop,
-        mut answered: impl FnMut(u32),
+        mut answered: impl FnMut(u32, SocketAddr),
     ) -> Result<usize, NetError> {
         wait([&self.port], stop, Some(until), &self.clock)?;
         let asked = &mut self.asked;
@@ -138,7 +138,7 @@ impl Fleet {
         for (server, master, how) in &asked {
             let payload = answer(*server, *how, self.round);
             self.outbox.push(*master, &payload, Some(address(*server)));
-            answered(*server);
+            answered(*server, *master);
         }
         self.flush();
         let count = asked.len();

@@ -11,11 +11,12 @@ use nearside_discover::prober::Protocol;
 use nearside_discover::sources::OriginLookup;
 use nearside_net::lab::{LabConfig, LabShell, Reply, Responder, WithMasters};
 use nearside_net::{MonotonicClock, NetError};
-use nearside_types::{Moment, Origin};
-use nearside_world::farm::{self, Farm, FarmConfig, FarmServer};
-use nearside_world::{
-    Folded, Game, ListMaster, ListMasterConfig, Population, WorldParams, fold, generate,
+use nearside_registry::{
+    Facts, Family, Flags, Master, Output, Secret, Server, Settings, Standing, Text,
 };
+use nearside_types::{Moment, Origin, ServerAddr};
+use nearside_world::farm::{self, Farm, FarmConfig, FarmServer, Persona};
+use nearside_world::{Folded, Game, Population, WorldParams, fold, generate};
 
 use crate::worlds;
 
@@ -34,8 +35,8 @@ pub struct LabPlan {
     pub world: WorldParams,
     /// How the servers behave.
     pub farm: FarmConfig,
-    /// How the masters behave.
-    pub masters: ListMasterConfig,
+    /// Whether the masters want a cookie before they list, as on the open Internet.
+    pub cookies: bool,
     /// Where they listen, at least.
     pub master_ports: MasterPorts,
     /// Where game servers listen, at least; the game's usual port by default.
@@ -156,7 +157,7 @@ fn open_at(
     let servers = FarmServer::seen_from(&folded.population, client);
     let server_ports: BTreeSet<u16> = servers.iter().map(|server| server.addr.port()).collect();
     let farm = Farm::new(plan.farm.clone(), servers, plan.seed);
-    let master = || MasterResponder(ListMaster::of(plan.masters, &folded.population, plan.seed));
+    let master = || MasterResponder::new(plan, &folded);
     let responder = WithMasters::new(FarmResponder::new(farm))
         .master(steam, master())
         .master(quake3, master());
@@ -215,8 +216,80 @@ impl Responder for FarmResponder {
     }
 }
 
-/// A master behind the lab's sockets.
-pub struct MasterResponder(ListMaster);
+/// `nearside master`'s engine behind the lab's sockets, with all servers registered.
+pub struct MasterResponder(Master);
+
+impl MasterResponder {
+    fn new(plan: &LabPlan, folded: &Folded) -> Self {
+        let origins: HashMap<IpAddr, Origin> = folded
+            .origins
+            .iter()
+            .map(|(addr, origin)| (addr.ip(), *origin))
+            .collect();
+        let origin_of = move |ip: IpAddr| origins.get(&ip).copied().unwrap_or_default();
+        // The lab's luck is of its seed, and so are its keys: nobody forges on loopback.
+        let mut secret = [0; 16];
+        secret[..8].copy_from_slice(&plan.seed.to_le_bytes());
+        let mut master = Master::new(settings(plan.cookies), Secret(secret), origin_of);
+        for listed in folded.population.listed() {
+            master.remember(Moment::EPOCH, registered(plan, listed.addr));
+        }
+        Self(master)
+    }
+}
+
+/// Room for the whole lab, and no end: its servers send no heartbeats.
+fn settings(cookies: bool) -> Settings {
+    Settings {
+        timeout_s: FOREVER_S,
+        servers: usize::MAX,
+        servers_per_address: u32::MAX,
+        servers_per_network: u32::MAX,
+        legacy_bytes_per_second: if cookies { 0 } else { PLENTY },
+        list_bytes_per_second: PLENTY,
+        lan: true,
+        ..Settings::default()
+    }
+}
+
+/// Longer than any lab runs.
+const FOREVER_S: u32 = 365 * 24 * 3600;
+
+/// Bytes a second: a list of 30,000 servers in a moment.
+const PLENTY: u32 = 100_000_000;
+
+/// A lab server as it would have registered itself.
+fn registered(plan: &LabPlan, addr: ServerAddr) -> Server {
+    let persona = Persona::of(addr, farm_protocol(plan.game), plan.seed);
+    let (family, game, protocol, app_id) = match plan.game {
+        Game::Css => (Family::Steam, "cstrike", 17, 240),
+        Game::EnemyTerritory => (Family::Quake3, "et", 84, 0),
+    };
+    let mut facts = Facts::of_texts(&[
+        (Text::Game, game.as_bytes()),
+        (Text::Name, &persona.name),
+        (Text::Map, persona.map.as_bytes()),
+    ]);
+    (facts.protocol, facts.app_id) = (protocol, app_id);
+    facts.players = persona.players.into();
+    facts.bots = persona.bots.into();
+    facts.places = persona.max_players.into();
+    facts.flags = Flags {
+        password: persona.password,
+        dedicated: true,
+        secure: persona.protected,
+        linux: !persona.windows,
+        proxy: false,
+    };
+    Server {
+        addr,
+        family,
+        standing: Standing::Verified,
+        origin: Origin::default(),
+        expires: Moment::EPOCH + Duration::from_secs(FOREVER_S.into()),
+        facts,
+    }
+}
 
 impl Responder for MasterResponder {
     fn handle(
@@ -227,11 +300,16 @@ impl Responder for MasterResponder {
         payload: &[u8],
         replies: &mut Vec<Reply>,
     ) {
-        let mut packets = Vec::new();
-        self.0.handle(now, from, payload, &mut packets);
-        replies.extend(packets.into_iter().map(|payload| Reply {
-            delay: MASTER_RTT,
-            payload,
-        }));
+        self.0.handle(now, from, payload);
+        while let Some(output) = self.0.poll_output() {
+            if let Output::Send { to, payload, .. } = output
+                && to == from
+            {
+                replies.push(Reply {
+                    delay: MASTER_RTT,
+                    payload: payload.to_vec(),
+                });
+            }
+        }
     }
 }

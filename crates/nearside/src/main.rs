@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Origin(args) => commands::origin::run(args),
         Command::Place(args) => commands::place::run(args),
         Command::Master(args) => commands::master::run(args),
+        Command::Detour(args) => commands::detour::run(args),
         Command::Lab(args) => commands::lab::run(args),
         Command::Cache(args) => commands::cache::run(args),
         Command::Replay(args) => commands::replay::run(args),
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
             BenchCommand::Browse(args) => commands::bench::run(args),
             BenchCommand::Place(args) => commands::bench::run_place(args),
             BenchCommand::Master(args) => commands::bench::run_master(args),
+            BenchCommand::Detour(args) => commands::bench::run_detour(args),
         },
     };
     outcome

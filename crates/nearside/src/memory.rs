@@ -14,7 +14,7 @@ use crate::games::Game;
 use crate::origins::folder_of;
 
 /// Files of another version are forgotten, not converted: the next run writes a new one.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Older memories are left alone: servers move and routes change.
 const OLDEST: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -50,8 +50,12 @@ impl LastRun {
     /// Whether it is still used: not too old, and not from a time to come, of which nobody knows
     /// how long ago it was.
     pub fn is_fresh(&self, now: SystemTime) -> bool {
-        let from_tomorrow = self.saved_at > seconds(now) + CLOCKS_DIFFER.as_secs();
-        self.age(now) <= OLDEST && !from_tomorrow
+        self.age(now) <= OLDEST && !self.is_from_the_future(now)
+    }
+
+    /// Whether it says that it is yet to come.
+    pub fn is_from_the_future(&self, now: SystemTime) -> bool {
+        self.saved_at > seconds(now) + CLOCKS_DIFFER.as_secs()
     }
 
     /// How long ago it was; a clock that was set back makes it no younger than now.
@@ -121,12 +125,24 @@ impl Cache {
         let mut kept = Vec::new();
         for entry in entries {
             let path = entry?.path();
-            if is_memory(&path) {
+            // A link that leads nowhere is none of ours.
+            if is_memory(&path) && path.exists() {
                 kept.push(Kept::read(path)?);
             }
         }
         kept.sort_by(|a, b| a.game.cmp(&b.game));
         Ok(kept)
+    }
+
+    /// Removes what runs that were killed left half written.
+    pub fn sweep(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if is_unfinished(&path) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Where memories lie.
@@ -159,6 +175,14 @@ fn is_memory(path: &Path) -> bool {
     is_json && name.is_some_and(|name| Game::find(name).is_some())
 }
 
+/// Whether a file is one that [`Cache::keep`] did not come to rename.
+fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let parts: Vec<&str> = name.unwrap_or_default().split('.').collect();
+    matches!(parts[..], [game, process, "tmp"]
+        if Game::find(game).is_some() && process.parse::<u32>().is_ok())
+}
+
 /// A file that is damaged, or of another version, is as good as none.
 fn read(path: &Path) -> Option<LastRun> {
     let bytes = fs::read(path).ok()?;
@@ -171,7 +195,7 @@ fn read(path: &Path) -> Option<LastRun> {
 mod tests {
     use super::*;
     use crate::faces::fixtures::four_rows;
-    use nearside_discover::planner::{RememberedGroup, RememberedServer};
+    use nearside_discover::planner::{PlaceName, RememberedGroup, RememberedServer};
     use nearside_types::Rtt;
 
     struct Folder(PathBuf);
@@ -201,7 +225,7 @@ mod tests {
                 rtt: Rtt::from_micros(12_300),
             }],
             groups: vec![RememberedGroup {
-                country: None,
+                place: PlaceName::Region("9.0.0.0/8".parse().unwrap()),
                 asn: None,
                 answers: vec![(Rtt::from_micros(12_300), 1.5)],
             }],
@@ -226,6 +250,8 @@ mod tests {
         );
         assert_eq!(cache.recall("et", day(20_000)), None);
         fs::write(folder.0.join("package.json"), "{}").unwrap();
+        fs::write(folder.0.join("css.4711.tmp"), "{\"ver").unwrap();
+        fs::write(folder.0.join("mine.tmp"), "").unwrap();
         let kept = cache.list().unwrap();
         assert_eq!(
             kept.len(),
@@ -233,6 +259,9 @@ mod tests {
             "nothing unfinished lies about, nothing of others is listed"
         );
         assert_eq!(kept[0].game, "css");
+        cache.sweep().unwrap();
+        assert!(!folder.0.join("css.4711.tmp").exists());
+        assert!(folder.0.join("mine.tmp").exists(), "not ours");
     }
 
     #[test]
@@ -242,7 +271,7 @@ mod tests {
         let last = last_run();
         cache.keep("css", &last).unwrap();
         let whole = fs::read_to_string(cache.path("css")).unwrap();
-        let other_version = whole.replacen("\"version\":1", "\"version\":2", 1);
+        let other_version = whole.replacen("\"version\":2", "\"version\":1", 1);
         let negative = whole.replacen("\"rtt_ms\":12.3", "\"rtt_ms\":-12.3", 1);
         assert_ne!(negative, whole);
         let half = &whole[..whole.len() / 2];

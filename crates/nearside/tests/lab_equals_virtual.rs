@@ -19,7 +19,7 @@ use nearside_discover::snapshot::Snapshot;
 use nearside_types::ServerAddr;
 use nearside_world::farm::{Farm, FarmConfig, FarmServer};
 use nearside_world::virtual_time::discover;
-use nearside_world::{Game, ListMasterConfig, WorldParams, fold};
+use nearside_world::{Game, WorldParams, fold};
 
 /// The client places of both papers.
 const PLACES: [&str; 6] = ["AU", "DE", "TW", "JP", "UK", "USA"];
@@ -151,7 +151,7 @@ fn plan(place: &str, seed: u64) -> LabPlan {
         population: None,
         world: WorldParams::builtin(),
         farm: FarmConfig::default(),
-        masters: ListMasterConfig::default(),
+        cookies: false,
         master_ports: MasterPorts::USUAL,
         base_port: None,
         seed,

@@ -4,56 +4,20 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::foreign::program;
+use common::master::Master;
 use common::openarena::{OpenArena, free_port};
-use common::process::Running;
 use common::{Folder, LONG, process};
 
 /// A master on loopback.
-struct Master {
-    addr: String,
-    running: Running,
-    lines: Receiver<String>,
-}
-
-impl Master {
-    fn start(more: &[&str]) -> Self {
-        let addr = format!("127.0.0.1:{}", free_port());
-        let mut arguments = vec!["master", "--listen", &addr, "--lan"];
-        arguments.extend(more);
-        let mut running = process::nearside(&arguments).start();
-        let stderr = running.child.stderr.take().expect("taken once");
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let _gone = sender.send(line);
-            }
-        });
-        let master = Self {
-            addr,
-            running,
-            lines,
-        };
-        master.wait_for("listening on");
-        master
-    }
-
-    /// The next line of its log with these words.
-    fn wait_for(&self, words: &str) -> String {
-        let deadline = Instant::now() + LONG;
-        let mut seen = String::new();
-        while let Ok(line) = self.lines.recv_timeout(deadline - Instant::now()) {
-            if line.contains(words) {
-                return line;
-            }
-            seen += &format!("{line}\n");
-        }
-        panic!("no `{words}` in its log:\n{seen}");
-    }
+fn start(more: &[&str]) -> (String, Master) {
+    let addr = format!("127.0.0.1:{}", free_port());
+    let mut arguments = vec!["master", "--listen", &addr, "--lan"];
+    arguments.extend(more);
+    let master = Master::start(process::nearside(&arguments));
+    (addr, master)
 }
 
 /// Addresses that `nearside browse` shows.
@@ -77,8 +41,8 @@ fn browsed(master: &str) -> Vec<String> {
 #[test]
 fn a_real_openarena_server_registers_itself_and_everybody_finds_it() {
     let test = "a_real_openarena_server_registers_itself_and_everybody_finds_it";
-    let master = Master::start(&["--legacy", "20000", "--store", "none"]);
-    let settings = [("dedicated", "2"), ("sv_master1", master.addr.as_str())];
+    let (addr, master) = start(&["--legacy", "20000", "--store", "none"]);
+    let settings = [("dedicated", "2"), ("sv_master1", addr.as_str())];
     let Some(server) = OpenArena::start(test, &settings) else {
         return;
     };
@@ -88,9 +52,9 @@ fn a_real_openarena_server_registers_itself_and_everybody_finds_it() {
         line.contains("map=\"oa_dm1\" name=\"Nearside test\""),
         "{line}"
     );
-    assert_eq!(browsed(&master.addr), [server.addr.as_str()]);
+    assert_eq!(browsed(&addr), [server.addr.as_str()]);
     if let Some(mut quakestat) = program(test, "quakestat", "quakestat") {
-        quakestat.0.args(["-raw", ",", "-openarenam", &master.addr]);
+        quakestat.0.args(["-raw", ",", "-openarenam", &addr]);
         let finished = quakestat.finish(b"", LONG).expect_code(0);
         let of_server = |line: &&str| line.contains(&server.addr);
         let found = finished.stdout.lines().find(of_server);
@@ -104,15 +68,15 @@ fn a_real_openarena_server_registers_itself_and_everybody_finds_it() {
 #[test]
 fn without_a_budget_old_clients_get_nothing_and_ours_get_the_list() {
     let test = "without_a_budget_old_clients_get_nothing_and_ours_get_the_list";
-    let master = Master::start(&["--store", "none"]);
-    let settings = [("dedicated", "2"), ("sv_master1", master.addr.as_str())];
+    let (addr, master) = start(&["--store", "none"]);
+    let settings = [("dedicated", "2"), ("sv_master1", addr.as_str())];
     let Some(server) = OpenArena::start(test, &settings) else {
         return;
     };
     master.wait_for("registered");
-    assert_eq!(browsed(&master.addr), [server.addr.as_str()]);
+    assert_eq!(browsed(&addr), [server.addr.as_str()]);
     if let Some(mut quakestat) = program(test, "quakestat", "quakestat") {
-        quakestat.0.args(["-raw", ",", "-openarenam", &master.addr]);
+        quakestat.0.args(["-raw", ",", "-openarenam", &addr]);
         let finished = quakestat.finish(b"", LONG);
         assert!(!finished.stdout.contains(&server.addr), "{finished}");
     }
@@ -123,8 +87,8 @@ fn a_killed_master_knows_its_servers_again_and_interrupting_one_is_clean() {
     let test = "a_killed_master_knows_its_servers_again_and_interrupting_one_is_clean";
     let folder = Folder::new();
     let store = folder.join("master.redb");
-    let mut master = Master::start(&["--store", &store]);
-    let settings = [("dedicated", "2"), ("sv_master1", master.addr.as_str())];
+    let (addr, mut master) = start(&["--store", &store]);
+    let settings = [("dedicated", "2"), ("sv_master1", addr.as_str())];
     let Some(server) = OpenArena::start(test, &settings) else {
         return;
     };
@@ -133,8 +97,8 @@ fn a_killed_master_knows_its_servers_again_and_interrupting_one_is_clean() {
     std::thread::sleep(Duration::from_secs(2));
     master.running.child.kill().unwrap();
     master.running.child.wait().unwrap();
-    let again = Master::start(&["--store", &store]);
-    assert_eq!(browsed(&again.addr), [server.addr.as_str()]);
+    let (again_addr, again) = start(&["--store", &store]);
+    assert_eq!(browsed(&again_addr), [server.addr.as_str()]);
     again.running.interrupt();
     let finished = again.running.finish(LONG).expect_code(130);
     assert_eq!(finished.stdout, "");
@@ -155,6 +119,20 @@ fn what_cannot_work_is_refused_with_a_next_step() {
         &["master", "--config", &file],
         &["ban.toml", "everybody", "AS64496"],
     );
+    let file = folder.write(
+        "ban.toml",
+        "[[ban]]\ntarget = \"192.0.2.1\"\nreason = \"\"\nuntil = \"2027\"\n",
+    );
+    common::is_refused(
+        &["master", "--config", &file],
+        &["ban.toml", "unknown field `until`"],
+    );
+    for everybody in ["0.0.0.0/0", "::/0"] {
+        common::is_refused(
+            &["master", "--trusted-proxies", everybody],
+            &[everybody, "everybody", "127.0.0.1/32"],
+        );
+    }
 }
 
 #[test]

@@ -6,13 +6,12 @@
 mod chromium;
 mod common;
 
-use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use chromium::{Chromium, Scheme};
+use common::master::Master;
 use common::openarena::{OpenArena, free_port};
 use common::process::{Program, Running};
 use common::web::{ask, free_tcp_port, json, wait_for};
@@ -28,8 +27,7 @@ struct Scene {
     udp: String,
     http: String,
     admin: String,
-    master: Running,
-    lines: Receiver<String>,
+    master: Master,
 }
 
 impl Scene {
@@ -39,6 +37,15 @@ impl Scene {
     }
 
     fn start_in(folder: Folder, more: &str) -> Self {
+        let store = folder.join("master.redb");
+        Self::start_with(folder, more, &store)
+    }
+
+    fn keeping_nothing() -> Self {
+        Self::start_with(Folder::new(), "", "none")
+    }
+
+    fn start_with(folder: Folder, more: &str, store: &str) -> Self {
         let udp = format!("127.0.0.1:{}", free_port());
         let http = format!("127.0.0.1:{}", free_tcp_port());
         let admin = format!("127.0.0.1:{}", free_tcp_port());
@@ -53,39 +60,21 @@ impl Scene {
             "--admin-token-file",
             &folder.join("token"),
             "--store",
-            &folder.join("master.redb"),
+            store,
         ]);
-        let mut master = master.start();
-        let stderr = master.child.stderr.take().expect("taken once");
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let _gone = sender.send(line);
-            }
-        });
-        let scene = Self {
+        let master = Master::start(master);
+        Self {
             folder,
             config,
             udp,
             http,
             admin,
             master,
-            lines,
-        };
-        scene.wait_for("listening on");
-        scene
+        }
     }
 
     fn wait_for(&self, words: &str) -> String {
-        let deadline = Instant::now() + LONG;
-        let mut seen = String::new();
-        while let Ok(line) = self.lines.recv_timeout(deadline - Instant::now()) {
-            if line.contains(words) {
-                return line;
-            }
-            seen += &format!("{line}\n");
-        }
-        panic!("no `{words}` in its log:\n{seen}");
+        self.master.wait_for(words)
     }
 
     fn operator(&self, method: &str, path: &str, body: &str) -> (u16, String) {
@@ -144,8 +133,8 @@ fn bans_and_settings_change_by_request_by_signal_and_by_file_and_survive() {
 
     // Another process knows the ban; lifting it is kept too.
     let Scene { folder, master, .. } = scene;
-    master.interrupt();
-    master.finish(LONG).expect_code(130);
+    master.running.interrupt();
+    master.running.finish(LONG).expect_code(130);
     let scene = Scene::start_in(folder, "");
     let bans = scene.operator("GET", "/bans", "").1;
     assert!(bans.contains("\"place\":\"ban_file\""), "{bans}");
@@ -157,7 +146,7 @@ fn bans_and_settings_change_by_request_by_signal_and_by_file_and_survive() {
     // By signal, from the configuration.
     let config = "[[ban]]\ntarget = \"127.0.0.1\"\nreason = \"by hand\"\n";
     std::fs::write(&scene.config, config).unwrap();
-    scene.master.hang_up();
+    scene.master.running.hang_up();
     let line = scene.wait_for("reloaded changes");
     assert!(line.contains("bans: 1 now"), "{line}");
     assert_eq!(scene.register(&home).0, 403);
@@ -177,9 +166,25 @@ fn bans_and_settings_change_by_request_by_signal_and_by_file_and_survive() {
     let line = scene.wait_for("settings of the registry");
     assert!(line.contains("bans: 0 now"), "{line}");
     let (status, answer) = scene.register(&home);
-    assert_eq!((status, answer["seconds"].as_u64()), (200, Some(60)));
+    // Counted from the engine's last word to the web, which on a busy machine is a second old.
+    let seconds = answer["seconds"].as_u64();
+    assert!(
+        status == 200 && matches!(seconds, Some(60 | 61)),
+        "{answer}"
+    );
     let metrics = ask(&scene.admin, "GET", "/metrics", "", "").unwrap().1;
     assert!(metrics.contains("nearside_master_bans 0"), "{metrics}");
+}
+
+#[test]
+fn bans_of_a_master_without_a_store_outlive_a_reload() {
+    let scene = Scene::keeping_nothing();
+    let ban = r#"{"target":"192.0.2.0/24","reason":"trial"}"#;
+    assert_eq!(scene.operator("POST", "/bans", ban).0, 201);
+    let reloaded = scene.operator("POST", "/reload", "");
+    assert_eq!(reloaded.0, 200, "{}", reloaded.1);
+    let bans = scene.operator("GET", "/bans", "").1;
+    assert!(bans.contains("192.0.2.0/24"), "{bans}");
 }
 
 /// BIRD with one route for 9.9.9.0/24 that ends in this AS.
@@ -328,6 +333,8 @@ fn a_second_master_follows_the_first_and_browse_reads_its_web_list() {
     lower.wait_for("followed source=\"upper\" servers=1 taken=1");
     wait_for("the server", || lower.servers().len() == 1);
     assert_eq!(lower.servers()[0]["standing"], "followed");
+    // Lists are written once a second at most, and the first one may be older than the server.
+    wait_for("the server above", || upper.servers().len() == 1);
     for from in [
         format!("http://{}", upper.http),
         format!("http://{}/servers", lower.http),

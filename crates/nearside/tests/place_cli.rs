@@ -33,7 +33,11 @@ struct Answer {
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Impossible {
+    reason: String,
+    players: Option<usize>,
+    places: Option<usize>,
     clients: Vec<String>,
+    clients_is_minimal: bool,
     possible_from_ms: Option<f64>,
     r#move: Vec<String>,
     move_is_minimal: bool,
@@ -82,6 +86,7 @@ fn an_impossible_bound_names_the_players_and_a_regrouping() {
     assert_eq!(found.status, "infeasible");
     assert_eq!(found.assignment, None);
     let why = found.impossible.unwrap();
+    assert_eq!((why.reason.as_str(), why.places), ("delay", None));
     assert!(why.clients.len() >= 2, "{why:?}");
     assert!(why.possible_from_ms.unwrap() > 40.0);
     assert!(why.move_is_minimal && !why.r#move.is_empty(), "{why:?}");
@@ -179,6 +184,8 @@ fn the_curve_gets_cheaper_to_the_right_and_is_drawn() {
     let rows = curve["rows"].as_array().unwrap();
     let corners = rows.iter().map(|row| {
         assert_eq!(row["status"], "optimal");
+        assert_eq!(row["proven"], true);
+        assert_eq!(row["at_least_ms"], row["delay_ms"]);
         (
             row["bound_ms"].as_f64().unwrap(),
             row["servers_used"].as_u64().unwrap(),
@@ -206,6 +213,253 @@ fn the_curve_gets_cheaper_to_the_right_and_is_drawn() {
 }
 
 #[test]
+fn short_of_time_the_whole_curve_is_sketched_and_says_what_is_proven() {
+    let folder = Folder::new();
+    let instance = folder.join("instance.json");
+    let size = ["--servers", "200", "--clients", "300"];
+    let made = [&["generate", "--seed", "3", "--out", &instance], &size[..]];
+    place(&made.concat()).expect_code(0);
+    let picture = folder.join("curve.svg");
+    let flags = ["--time", "1", "--svg", &picture];
+    let curve = json(&place(&[&["sweep", &instance], &flags[..]].concat()).expect_code(0));
+    let rows = curve["rows"].as_array().unwrap();
+    // How many a slow machine gets to is its own business; more than the first corner.
+    assert!(rows.len() >= 2, "{curve}");
+    assert!(rows.iter().any(|row| row["proven"] == false), "{curve}");
+    for row in rows {
+        let proven = row["lower_bound"] == row["cost"] && row["at_least_ms"] == row["delay_ms"];
+        assert_eq!(row["proven"], proven, "{row}");
+    }
+    let picture = std::fs::read_to_string(picture).unwrap();
+    assert!(picture.contains("not proven"));
+    let words = place(&["sweep", &instance, "--time", "1", "--format", "table"]).expect_code(0);
+    assert!(words.stdout.contains("rows are proven"), "{}", words.stdout);
+
+    // Each of several bounds has its share too.
+    let flags = ["--time", "1", "--bounds", "24-32/2"];
+    let sweep = json(&place(&[&["sweep", &instance], &flags[..]].concat()).expect_code(0));
+    let found = |row: &Value| row["servers_used"].is_u64();
+    assert!(
+        sweep["rows"].as_array().unwrap().iter().all(found),
+        "{sweep}"
+    );
+    assert!(
+        sweep["seconds"].as_f64().unwrap() < 20.0,
+        "nobody watched the clock"
+    );
+}
+
+#[test]
+fn prices_are_what_the_picture_counts() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(example()).unwrap();
+    let priced = text.replacen("\"capacity\": 3", "\"capacity\": 3, \"cost\": 2.5", 1);
+    assert_ne!(priced, text);
+    let priced = folder.write("priced.json", priced);
+    let picture = folder.join("curve.svg");
+    place(&["sweep", &priced, "--svg", &picture]).expect_code(0);
+    let picture = std::fs::read_to_string(picture).unwrap();
+    assert!(picture.contains(">cost<") && !picture.contains(">servers<"));
+}
+
+#[test]
+fn too_few_places_are_the_reason_and_nobody_is_blamed() {
+    let map = r#"{"anna": {"fra": 1}, "bert": {"fra": 2}, "carl": {"fra": 3}, "dora": {"fra": 4}}"#;
+    let folder = Folder::new();
+    let map = folder.write("ping.json", map);
+    let flags = [
+        "--latency",
+        "one-way",
+        "--between-ms",
+        "1",
+        "--capacity",
+        "3",
+        "--bound",
+        "500",
+    ];
+    for solver in ["auto", "exact", "tight-span", "greedy", "zizo", "nearest"] {
+        let asked = [&["solve", &map, "--solver", solver], &flags[..]].concat();
+        let found = answer(&place(&asked).expect_code(1));
+        assert_eq!(found.status, "infeasible", "{solver}");
+        let why = found.impossible.unwrap();
+        assert_eq!(why.reason, "places");
+        assert_eq!((why.players, why.places), (Some(4), Some(3)));
+        assert!(why.clients.is_empty(), "{why:?}");
+        assert_eq!((why.r#move.len(), why.move_is_minimal), (1, true));
+    }
+    let words = place(&[&["solve", &map, "--format", "table"], &flags[..]].concat());
+    let words = words.expect_code(1).stdout;
+    assert!(
+        words.contains("4 players are more than the 3 places"),
+        "{words}"
+    );
+    assert!(
+        !words.contains("500"),
+        "the bound is not the reason: {words}"
+    );
+}
+
+#[test]
+fn a_crowd_around_a_small_server_is_told_by_name() {
+    let map = r#"{"anna": {"fra": 1}, "bert": {"fra": 2}, "carl": {"fra": 3, "iad": 1}}"#;
+    let folder = Folder::new();
+    let map = folder.write("ping.json", map);
+    let flags = [
+        "--latency",
+        "one-way",
+        "--between-ms",
+        "1",
+        "--capacity",
+        "1",
+        "--bound",
+        "500",
+    ];
+    let crowd = place(
+        &[
+            &["solve", &map, "--capacity", "2"],
+            &flags[..4],
+            &flags[6..],
+        ]
+        .concat(),
+    );
+    crowd.expect_code(0);
+    let map = folder.write(
+        "ping3.json",
+        r#"{"anna": {"fra": 1}, "bert": {"fra": 2}, "carl": {"iad": 1}, "dora": {"gru": 1}}"#,
+    );
+    let found = answer(&place(&[&["solve", &map], &flags[..]].concat()).expect_code(1));
+    let why = found.impossible.unwrap();
+    assert_eq!(why.reason, "places");
+    assert_eq!((why.players, why.places), (Some(4), Some(3)));
+}
+
+#[test]
+fn a_server_without_places_is_not_too_far_away() {
+    let folder = Folder::new();
+    let instance = |far: &str| {
+        let text = format!(
+            r#"{{"delay_bound_ms": 500, "clients": ["x"],
+                "servers": [{{"name": "shut", "capacity": 0}}, {{"name": "far"}}],
+                "client_server_ms": [[1, {far}]], "server_server_ms": [[0, 1], [1, 0]]}}"#
+        );
+        folder.write("instance.json", text)
+    };
+    let shut = place(&["solve", &instance("null")]).expect_code(1);
+    let why = answer(&shut).impossible.unwrap();
+    assert_eq!(why.reason, "places");
+    assert_eq!((why.players, why.places), (Some(1), Some(0)));
+    assert_eq!(
+        (&why.clients[..], why.possible_from_ms),
+        (&["x".to_owned()][..], None)
+    );
+    let words = place(&["solve", &instance("null"), "--format", "table"]).expect_code(1);
+    let words = words.stdout;
+    assert!(
+        words.contains("x reaches servers with 0 places in all"),
+        "{words}"
+    );
+    let far = answer(&place(&["solve", &instance("300")]).expect_code(1));
+    let why = far.impossible.unwrap();
+    assert_eq!(
+        (why.reason.as_str(), why.possible_from_ms),
+        ("delay", Some(600.0))
+    );
+}
+
+#[test]
+fn who_is_too_far_alone_is_named_first_and_in_time() {
+    let folder = Folder::new();
+    let instance = folder.join("instance.json");
+    let size = ["--servers", "300", "--clients", "3000", "--seed", "3"];
+    place(&[&["generate", "--out", &instance], &size[..]].concat()).expect_code(0);
+    let asked = ["solve", &instance, "--bound", "9", "--time", "0.2"];
+    let found = answer(&place(&asked).expect_code(1));
+    assert_eq!(found.status, "infeasible");
+    let why = found.impossible.unwrap();
+    assert_eq!(
+        (why.clients.len(), why.clients_is_minimal),
+        (1, true),
+        "{:?}",
+        why.clients
+    );
+    assert!(why.possible_from_ms.unwrap() > 9.0);
+    assert!(why.r#move.contains(&why.clients[0]));
+    assert!(found.seconds < 20.0, "{}", found.seconds);
+}
+
+#[test]
+fn min_delay_tells_impossible_from_out_of_time() {
+    let example = example();
+    // Three players at most at each of three servers.
+    let asked = |servers, more: &[&str]| {
+        let flags = [
+            "min-delay",
+            &example,
+            "--capacity",
+            "3",
+            "--servers",
+            servers,
+        ];
+        place(&[&flags[..], more].concat())
+    };
+    let impossible = json(&asked("1", &[]).expect_code(1));
+    assert_eq!(impossible["status"], "infeasible");
+    let words = asked("1", &["--format", "table"]).expect_code(1).stdout;
+    assert!(words.starts_with("Impossible: 1 server cannot"), "{words}");
+    for more_than_there_are in ["18446744073710", "18446744073709551615"] {
+        let found = json(&asked(more_than_there_are, &[]).expect_code(0));
+        assert_eq!(found["status"], "optimal");
+    }
+    let hurried = ["--time", "0.000000001", "--format"];
+    let csv = asked("2", &[&hurried[..], &["csv"]].concat())
+        .expect_code(1)
+        .stdout;
+    assert!(csv.trim_end().ends_with("false,out_of_budget"), "{csv}");
+    let words = asked("2", &[&hurried[..], &["table"]].concat())
+        .expect_code(1)
+        .stdout;
+    assert!(
+        words.contains("so far") && words.contains("--time"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_sweep_without_rows_claims_no_proof_of_them() {
+    let folder = Folder::new();
+    let map = folder.write(
+        "ping.json",
+        r#"{"anna": {"fra": 1}, "bert": {"fra": null}}"#,
+    );
+    let flags = ["--latency", "one-way", "--between-ms", "1"];
+    let asked = [&["sweep", &map, "--format", "table"], &flags[..]].concat();
+    let words = place(&asked).expect_code(1).stdout;
+    assert!(
+        words.contains("Nothing is possible at any bound"),
+        "{words}"
+    );
+    assert!(!words.contains("proven. "), "{words}");
+}
+
+#[test]
+fn the_search_for_who_is_to_blame_counts_as_time() {
+    let folder = Folder::new();
+    let instance = folder.join("instance.json");
+    place(&["generate", "--seed", "2", "--out", &instance]).expect_code(0);
+    let started = std::time::Instant::now();
+    let asked = ["solve", &instance, "--bound", "12", "--time", "2"];
+    let found = answer(&place(&asked).expect_code(1));
+    let took = started.elapsed().as_secs_f64();
+    assert_eq!(found.status, "infeasible");
+    // The rest is reading the file and starting.
+    assert!(
+        found.seconds <= took && found.seconds > took - 0.6,
+        "{} of {took}",
+        found.seconds
+    );
+}
+
+#[test]
 fn solvers_are_compared_at_chosen_bounds() {
     let arguments = [
         "sweep",
@@ -222,14 +476,83 @@ fn solvers_are_compared_at_chosen_bounds() {
     assert_eq!(rows.len(), 1 + 4 * 2, "{}", finished.stdout);
     assert_eq!(
         rows[0],
-        "bound_ms,solver,status,servers_used,cost,delay_ms,lower_bound"
+        "bound_ms,solver,status,servers_used,cost,delay_ms,lower_bound,at_least_ms,proven"
     );
     // A heuristic proves nothing but that somebody needs a server.
     let by_nearest = rows.iter().find(|row| row.contains("nearest,feasible"));
-    assert!(by_nearest.unwrap().ends_with(",1"), "{rows:?}");
+    assert!(by_nearest.unwrap().ends_with(",1,,false"), "{rows:?}");
     assert!(
         rows.iter()
             .any(|row| row.starts_with("60") && row.contains("auto,optimal,2"))
+    );
+    // The words of the JSON.
+    let has = |text: &str| rows.iter().any(|row| row.contains(text));
+    assert!(
+        has("auto,infeasible,") && has("nearest,bound_unmet,"),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn solvers_that_ended_by_themselves_are_not_promised_more_from_more_time() {
+    let arguments = [
+        "sweep",
+        &example(),
+        "--bounds",
+        "60,140",
+        "--solver",
+        "auto,greedy,nearest",
+        "--format",
+        "table",
+    ];
+    let finished = place(&arguments).expect_code(0);
+    let words = &finished.stdout;
+    assert!(words.contains("ended without a proof"), "{words}");
+    assert!(!words.contains("--time"), "{words}");
+}
+
+/// One player at 10.0004 ms from a server, so that nothing is below 20.0008 ms.
+fn between_two_thousandths(folder: &Folder) -> String {
+    folder.write(
+        "fine.json",
+        r#"{"clients": ["a"], "servers": [{"name": "x"}],
+            "client_server_ms": [[10.0004]], "server_server_ms": [[0]]}"#,
+    )
+}
+
+#[test]
+fn a_delay_that_is_shown_as_a_bound_can_be_kept() {
+    let folder = Folder::new();
+    let file = between_two_thousandths(&folder);
+    let sweep = place(&["sweep", &file, "--format", "table"]).expect_code(0);
+    assert!(sweep.stdout.contains("20.001"), "{}", sweep.stdout);
+    let smallest = place(&["min-delay", &file, "--servers", "1", "--format", "table"]);
+    let smallest = smallest.expect_code(0).stdout;
+    assert!(smallest.starts_with("20.01 ms"), "{smallest}");
+    let refused = place(&["solve", &file, "--bound", "20.0001", "--format", "table"]);
+    let refused = refused.expect_code(1).stdout;
+    assert!(refused.contains("keeps 20.0001 ms"), "{refused}");
+    assert!(refused.contains("below 20.01 ms"), "{refused}");
+    let exact = place(&["sweep", &file, "--format", "csv"]).expect_code(0);
+    assert!(
+        exact.stdout.contains("\n20.0008,auto,optimal,1"),
+        "{}",
+        exact.stdout
+    );
+    for bound in ["20.001", "20.01", "20.0008"] {
+        place(&["solve", &file, "--bound", bound]).expect_code(0);
+    }
+}
+
+#[test]
+fn rows_without_seats_come_with_a_reason() {
+    let finished = place(&["solve", &example(), "--bound", "40", "--format", "csv"]);
+    let finished = finished.expect_code(1);
+    assert!(finished.stdout.starts_with("client,server"));
+    assert!(
+        finished.stderr.contains("cannot be together"),
+        "{}",
+        finished.stderr
     );
 }
 
@@ -300,6 +623,21 @@ fn tables_lists_and_maps_are_the_same_instance() {
         ],
         &["--between"],
     );
+}
+
+#[test]
+fn a_player_without_latencies_is_impossible_and_not_forgotten() {
+    let folder = Folder::new();
+    let map = r#"{"a": {"x": null}, "b": {"x": 1}}"#;
+    let list =
+        r#"[{"PlayerId": "a", "LatencyInMs": {}}, {"PlayerId": "b", "LatencyInMs": {"x": 1}}]"#;
+    for text in [map, list] {
+        let file = folder.write("pings.json", text);
+        let flags = ["--latency", "one-way", "--between-ms", "5", "--bound", "95"];
+        let found = answer(&place(&[&["solve", &file], &flags[..]].concat()).expect_code(1));
+        assert_eq!(found.status, "infeasible", "{text}");
+        assert_eq!(found.impossible.unwrap().clients, ["a"], "{text}");
+    }
 }
 
 #[test]
@@ -439,6 +777,42 @@ fn mistakes_name_the_place_and_the_fix() {
         ],
         &["--systems"],
     );
+    for idle in [
+        ["--latency", "one-way"],
+        ["--between", "sites.csv"],
+        ["--between-ms", "5"],
+    ] {
+        is_refused(
+            &[
+                &["place", "solve", "--matrix", "m", "--layout", "csv"],
+                &idle[..],
+            ]
+            .concat(),
+            &[idle[0], "cannot be used with", "--matrix"],
+        );
+    }
+    let twice = folder.write("twice.json", r#"{"anna": {"fra": 1, "iad": 2, "fra": 3}}"#);
+    is_refused(
+        &["place", "solve", &twice, "--latency", "one-way"],
+        &["twice.json", "`anna`: `fra` is there twice"],
+    );
+    let places = text.replacen("\"capacity\": 3", "\"capacity\": -1", 1);
+    assert_ne!(places, text);
+    let places = folder.write("places.json", places);
+    is_refused(
+        &["place", "solve", &places],
+        &["servers[0]: ", "`-1`", "a whole number of players from 0"],
+    );
+    is_refused(&["place", "solve", "-"], &["in standard input: "]);
+    is_refused(
+        &["place", "verify", "-", "-"],
+        &["standard input", "one of the two"],
+    );
+    let word = folder.write("word.json", r#"{"assignment": 7}"#);
+    is_refused(
+        &["place", "verify", &example(), &word],
+        &["word.json", "expected the JSON of `solve`", "7 is not"],
+    );
     for alone in [
         ["--layout", "csv"],
         ["--draw-servers", "5"],
@@ -455,7 +829,8 @@ fn mistakes_name_the_place_and_the_fix() {
     );
     is_refused(&["place", "generate", "--capacity", "0"], &["--capacity"]);
     let bad_picture = folder.join("missing/curve.svg");
-    place(&["sweep", &example(), "--svg", &bad_picture]).expect_code(3);
+    let table = place(&["sweep", &example(), "--svg", &bad_picture]).expect_code(3);
+    assert_eq!(json(&table)["complete"], true);
 }
 
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@
 mod common;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use common::{Folder, nearside};
 use serde_json::Value;
@@ -92,4 +93,23 @@ fn virtual_time_also_loses_doubles_and_reorders_messages() {
         "30",
     ];
     assert_same(&distribute("3", "30", &flags), 50);
+}
+
+#[test]
+fn without_a_living_player_it_ends_at_once() {
+    let _alone = alone();
+    let folder = Folder::new();
+    let one = folder.write(
+        "one.json",
+        r#"{"clients": ["c0"], "servers": [{"name": "x"}], "delay_bound_ms": 30,
+            "client_server_ms": [[10]], "server_server_ms": [[0]]}"#,
+    );
+    for flags in [&[][..], &["--virtual"]] {
+        let arguments = ["place", "distribute", &one, "--crash", "c0@0.05"];
+        let started = Instant::now();
+        let finished = nearside(&[&arguments[..], flags].concat()).expect_code(1);
+        let words = &finished.stdout;
+        assert!(words.contains("no player lives"), "{words}");
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
 }

@@ -96,10 +96,11 @@ fn a_bad_line_is_named() {
     let bad = folder.write("bad.ndjson", [SETUP, "", r#"{"event": "jump"}"#].join("\n"));
     let refused = nearside(&["place", "online", &bad]).expect_code(2);
     assert!(
-        refused.stderr.contains("line 3") && refused.stderr.contains("jump"),
+        refused.stderr.contains("line 3, column") && refused.stderr.contains("jump"),
         "{}",
         refused.stderr
     );
+    assert!(!refused.stderr.contains("line 1"), "{}", refused.stderr);
     let empty = folder.write("empty.ndjson", "\n");
     is_refused(&["place", "online", &empty], &["set-up"]);
 }

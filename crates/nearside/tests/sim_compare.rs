@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Folder, nearside};
-use nearside_sim::compare::Row;
+use nearside_sim::compare::{CalibratedBy, Calibration, Row};
 
 /// A world of two /16s: one near AU, one near DE, and a server that answers nobody.
 const POPULATION: &str = "addr,port,asn,country,rtt_ms:AU,rtt_ms:DE
@@ -66,7 +66,8 @@ fn every_form_shows_the_same_rows() {
     assert_eq!(
         csv.lines().next().unwrap(),
         "planner,client,seed,listed,answering,playable,probes,found,recall,expected_missed,\
-         probes_to_50,probes_to_90,probes_to_99,probes_to_10_best,seconds,stopped"
+         probes_to_50,probes_to_90,probes_to_99,probes_to_10_best,\
+         best_found,better,expected_better,seconds,stopped"
     );
     let from_csv: Vec<Row> = csv::Reader::from_reader(csv.as_bytes())
         .deserialize()
@@ -112,6 +113,79 @@ fn a_stop_that_is_nearer_makes_fewer_servers_playable() {
         (playable("22"), playable("200"), playable("400")),
         (1, 2, 4)
     );
+}
+
+#[test]
+fn what_planners_say_of_what_they_miss_is_set_beside_the_truth() {
+    let base = ["--servers", "500", "--client", "AU,DE", "--seeds", "0-1"];
+    let flags = ["--planner", "as,adaptive", "--stop", "200,50"];
+    let of = |form| {
+        let rest = ["--calibration", "--format", form];
+        compare(&[&base[..], &flags, &rest].concat())
+    };
+    let means: Vec<Calibration> = serde_json::from_str(&of("json")).unwrap();
+    assert!(means.iter().all(|mean| mean.planner == "adaptive"));
+    for (by, rows) in [
+        (CalibratedBy::Client, 4),
+        (CalibratedBy::Said, 5),
+        (CalibratedBy::Missing, 5),
+    ] {
+        let own: Vec<&Calibration> = means.iter().filter(|mean| mean.by == by).collect();
+        assert_eq!(own.len(), rows, "{by:?}");
+        assert_eq!(own.iter().map(|mean| mean.runs).sum::<usize>(), 8, "{by:?}");
+    }
+    let csv = of("csv");
+    let from_csv: Vec<Calibration> = csv::Reader::from_reader(csv.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    // The JSON reader may be off by the last bit of a number.
+    let rounded = |means: &[Calibration]| -> Vec<_> {
+        let figures = |m: &Calibration| [m.said, m.missing, m.said_better, m.better];
+        let round = |figure: Option<f64>| figure.map(|figure| (1e6 * figure).round());
+        let names = means.iter().map(|m| (m.by, m.client.clone(), m.runs));
+        names
+            .zip(means.iter().map(|m| figures(m).map(round)))
+            .collect()
+    };
+    assert_eq!(rounded(&from_csv), rounded(&means));
+    let table = of("table");
+    for words in [
+        "AU below 200 ms",
+        "that said 30 and more",
+        "that missed below 1",
+    ] {
+        assert!(table.contains(words), "no `{words}` in\n{table}");
+    }
+    is_refused(&["--stop", "200,50"], &["--calibration"]);
+}
+
+#[test]
+fn labels_can_be_left_off_the_list() {
+    let probes = |without: &[&str]| {
+        let base = ["--servers", "2000", "--client", "AU", "--seeds", "3"];
+        let rest = ["--planner", "country,adaptive", "--format", "json"];
+        let rows = rows(&compare(&[&base[..], &rest, without].concat()));
+        rows.iter().map(|row| row.probes).collect::<Vec<_>>()
+    };
+    let (all, bare) = (probes(&[]), probes(&["--without", "country,as"]));
+    assert_ne!(all[0], bare[0]);
+    assert_ne!(all[1], bare[1]);
+    is_refused(&["--without", "city"], &["country or as"]);
+}
+
+/// Who can join one server in twenty has to look at more of them for the ten nearest.
+#[test]
+fn the_best_can_be_the_best_of_those_that_pass_filters() {
+    let row = |matching: &[&str]| {
+        let base = ["--servers", "4000", "--client", "JP", "--seeds", "3"];
+        let rest = ["--planner", "adaptive", "--best", "10", "--format", "json"];
+        rows(&compare(&[&base[..], &rest, matching].concat())).remove(0)
+    };
+    let (all, few) = (row(&[]), row(&["--matching", "0.05"]));
+    assert!(few.probes > all.probes, "{} and {}", few.probes, all.probes);
+    assert!(few.best_found >= 8, "{few:?}");
+    assert_eq!((all.playable, all.answering), (few.playable, few.answering));
 }
 
 #[test]

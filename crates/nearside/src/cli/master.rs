@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use nearside_master::upstream::Place;
+use nearside_types::Prefix;
 
 /// Run a master server: game servers register, players ask for lists.
 #[derive(Debug, Clone, Args)]
@@ -68,6 +69,14 @@ pub struct MasterArgs {
         value_delimiter = ','
     )]
     pub http: Vec<SocketAddr>,
+    /// Believe X-Forwarded-For of proxies in this network; may be repeated [default: nobody's]
+    #[arg(
+        long,
+        value_name = "NETWORK",
+        env = "NEARSIDE_MASTER_TRUSTED_PROXIES",
+        value_delimiter = ','
+    )]
+    pub trusted_proxies: Vec<Prefix>,
     /// Serve the operator's side over HTTP here, on loopback only [default: nowhere]
     #[arg(long, value_name = "IP:PORT", env = "NEARSIDE_MASTER_ADMIN")]
     pub admin: Option<SocketAddr>,

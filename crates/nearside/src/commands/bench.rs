@@ -2,6 +2,7 @@
 //! judged by what the lab logged. Everything runs in processes of its own, as users would run it.
 
 mod child;
+mod detour;
 mod lab;
 mod machine;
 mod master;
@@ -33,6 +34,7 @@ use report::{Observed, Report, RunFigures, ScenarioFigures};
 use scenario::Scenario;
 use truth::Truth;
 
+pub use detour::run as run_detour;
 pub use master::run as run_master;
 pub use place::run as run_place;
 

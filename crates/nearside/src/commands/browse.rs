@@ -14,15 +14,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use nearside_discover::journal::{Entry, Sink};
-use nearside_discover::planner::{Objective, PlannerConfig, PlannerKind, ServerId, StopReason};
+use nearside_discover::planner::{
+    Activity, Objective, PlannerConfig, PlannerKind, ServerId, StopReason,
+};
 use nearside_discover::prober::{Event, Prober};
-use nearside_discover::snapshot::Snapshot;
+use nearside_discover::snapshot::{Progress, Snapshot};
 use nearside_discover::sources::{Completeness, SourceReport};
 use nearside_net::{BrowseObserver, BrowseOutcome, BrowseSetup, MonotonicClock, Stop, browse};
 use nearside_types::{Moment, ServerAddr};
 
 use self::explain::explain;
-use self::lists::lists;
+use self::lists::{check, favourites, lists};
 use self::picture::Picture;
 use self::remembering::Remembering;
 use self::settings::{planner_config, prober_config};
@@ -30,7 +32,7 @@ use self::showing::{face, is_table};
 use super::{create, seed, stop_on_interrupt};
 use crate::cli::BrowseArgs;
 use crate::exit::{Exit, WorldFailure};
-use crate::faces::Face;
+use crate::faces::{Face, Goal};
 
 /// Runs the command.
 pub fn run(args: &BrowseArgs) -> Result<Exit> {
@@ -43,14 +45,20 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
             planner.kind
         );
     }
-    let lists = lists(args, planner, seed, clock)?;
-    let favourites = lists.favourites.clone();
+    check(&args.sources)?;
+    let favourites = favourites(&args.sources)?;
     let stop_rtt = planner.rtt_stop();
     let remembering = Remembering::of(args);
-    let mut face = face(&args.showing, only_best(&planner), &favourites, stop_rtt);
-    if let Some(last) = &remembering.last {
+    let mut face = face(&args.showing, goal(&planner), &favourites);
+    let shows_progress = !(args.showing.quiet && is_table(&args.showing));
+    if let Some(last) = remembering.last.as_ref().filter(|_| shows_progress) {
+        // Lists from the Web and tables of origins take their time.
         face.remembered(&last.rows);
+        if let Err(error) = face.progress(&Progress::beginning()) {
+            return closed_output(error);
+        }
     }
+    let lists = lists(args, favourites.clone(), planner, seed, clock)?;
     let stop = stop_on_interrupt()?;
     let Recording {
         sink: record,
@@ -71,7 +79,8 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     let picture = picture.map(|path| Picture::open(path, stop_rtt));
     let mut observer = Watcher {
         face: &mut face,
-        shows_progress: !(args.showing.quiet && is_table(&args.showing)),
+        shows_progress,
+        listed: false,
         last_progress: None,
         picture: picture.transpose()?,
         started: clock.now(),
@@ -88,19 +97,20 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
         ..
     } = observer;
     drop(lists.lab);
+    let snapshot = snapshot(&outcome, &favourites);
+    if let Some(picture) = picture {
+        picture.write(&snapshot.summary)?;
+    }
     if let Some(error) = closed {
         return closed_output(error);
     }
-    let snapshot = snapshot(&outcome, &favourites);
-    warnings.extend(remembering.keep(outcome.prober.prober(), &snapshot));
+    let narrowed = outcome.merge.unwanted > 0;
+    warnings.extend(remembering.keep(outcome.prober.prober(), &snapshot, narrowed));
     if let Err(error) = face.finish(&snapshot) {
         return closed_output(error);
     }
     if args.showing.explain {
         explanation(outcome.prober.prober())?;
-    }
-    if let Some(picture) = picture {
-        picture.write(&snapshot.summary)?;
     }
     if !args.showing.quiet {
         notes(&outcome, &warnings, seed)?;
@@ -112,11 +122,14 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     }
 }
 
-/// How many servers are looked for, if not all.
-fn only_best(planner: &PlannerConfig) -> Option<usize> {
-    let is_all =
-        planner.kind != PlannerKind::Adaptive || planner.adaptive.objective != Objective::Best;
-    (!is_all).then_some(planner.adaptive.best)
+/// What is looked for: only the adaptive planner can aim at the best alone.
+fn goal(planner: &PlannerConfig) -> Goal {
+    let adaptive = &planner.adaptive;
+    Goal {
+        stop_rtt: planner.rtt_stop(),
+        best: adaptive.best,
+        only_best: planner.kind == PlannerKind::Adaptive && adaptive.objective == Objective::Best,
+    }
 }
 
 /// What the planner believed, on standard error.
@@ -177,6 +190,8 @@ fn snapshot(outcome: &BrowseOutcome, favourites: &[ServerAddr]) -> Snapshot {
 struct Watcher<'a, 'out> {
     face: &'a mut Face<'out>,
     shows_progress: bool,
+    /// Whether the face knows that the list is whole.
+    listed: bool,
     last_progress: Option<Moment>,
     picture: Option<Picture>,
     started: Moment,
@@ -228,6 +243,10 @@ impl BrowseObserver for Watcher<'_, '_> {
         }
         self.last_progress = Some(now);
         let progress = prober.progress(now);
+        if !self.listed && progress.activity != Activity::Listing {
+            self.listed = true;
+            self.face.list_complete(|addr| prober.is_listed(addr));
+        }
         if let Some(picture) = &mut self.picture {
             picture.progress(&progress);
         }
@@ -277,6 +296,13 @@ fn notes(outcome: &BrowseOutcome, warnings: &[String], seed: u64) -> Result<()> 
             err,
             "{} not probed: too many on one address (--per-address raises the limit)",
             merge.crowded
+        )?;
+    }
+    if merge.unwanted > 0 {
+        writeln!(
+            err,
+            "{} not probed: of another country or AS than asked for, or of an unknown one",
+            merge.unwanted
         )?;
     }
     if outcome.unsent > 0 {

@@ -21,6 +21,11 @@ pub fn run(args: &CacheArgs) -> Result<Exit> {
         .list()
         .with_context(|| format!("cannot look into {}", cache.folder().display()))?;
     kept.retain(|kept| args.game.is_none_or(|game| game.name == kept.game));
+    if args.clear && cache.folder().exists() {
+        cache
+            .sweep()
+            .with_context(|| format!("cannot tidy {}", cache.folder().display()))?;
+    }
     let mut out = std::io::stdout().lock();
     if kept.is_empty() {
         writeln!(out, "Nothing is remembered.")?;
@@ -51,11 +56,12 @@ fn line(kept: &Kept, now: SystemTime) -> String {
     let Some(last) = &kept.last else {
         return format!("{game}: cannot be read, so it is not used · {size} · {path}");
     };
+    if last.is_from_the_future(now) {
+        return format!("{game}: from a time to come, so it is not used · {size} · {path}");
+    }
     if !last.is_fresh(now) {
         let when = age_words(last.age(now));
-        return format!(
-            "{game}: {when}, which is too old or no date, so it is not used · {size} · {path}"
-        );
+        return format!("{game}: {when}, which is too old, so it is not used · {size} · {path}");
     }
     let memory = &last.memory;
     let nearest = memory.best.first().map_or(String::new(), |best| {

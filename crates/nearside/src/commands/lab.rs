@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use nearside_net::MonotonicClock;
 use nearside_net::lab::{CsvTruth, LabStats};
 use nearside_world::farm::{FarmConfig, RateLimits};
-use nearside_world::{Game, ListMasterConfig, Population, ProbeNoise};
+use nearside_world::{Game, Population, ProbeNoise};
 
 use super::{challenge_policy, create, share};
 use crate::cli::LabArgs;
@@ -69,9 +69,7 @@ fn plan(args: &LabArgs) -> Result<LabPlan> {
         population: args.population.clone(),
         world,
         farm,
-        masters: ListMasterConfig {
-            cookies: args.cookies,
-        },
+        cookies: args.cookies,
         master_ports: MasterPorts {
             steam: args.steam_master_port,
             quake3: args.quake3_master_port,

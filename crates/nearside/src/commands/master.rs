@@ -2,15 +2,15 @@
 
 mod config;
 mod desk;
-mod log;
-mod signals;
+pub(super) mod log;
+pub(super) mod signals;
 mod tables;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use nearside_master::http::{Http, HttpConfig, HttpError};
@@ -18,6 +18,7 @@ use nearside_master::store::{Embedded, Loaded, Memory, Redis, Store, StoreError}
 use nearside_master::upstream::{Followers, Say};
 use nearside_master::{
     Command, Operator, OperatorError, Service, ServiceConfig, ServiceError, ServiceHandle,
+    StoreTrouble,
 };
 use nearside_net::{MonotonicClock, Stop};
 use nearside_registry::{Bans, Secret};
@@ -25,11 +26,12 @@ use nearside_registry::{Bans, Secret};
 pub(super) use self::config::steam_key;
 use self::config::{MasterConfig, StorePlace};
 use self::desk::Desk;
+use self::log::Log;
 use self::signals::Signals;
 use self::tables::Tables;
 use crate::cli::{MasterArgs, MasterCommand};
 use crate::exit::{Exit, WorldFailure};
-use crate::origins::{Origins, now};
+use crate::origins::Origins;
 
 /// Runs the command.
 pub fn run(args: &MasterArgs) -> Result<Exit> {
@@ -44,29 +46,41 @@ pub fn run(args: &MasterArgs) -> Result<Exit> {
 
 fn serve(args: &MasterArgs) -> Result<Exit> {
     let config = MasterConfig::resolve(args)?;
+    let log = Log::to_stderr()?;
+    let ended = serve_logged(args, &config, &log);
+    log.finish(LAST_WORDS);
+    ended
+}
+
+fn serve_logged(args: &MasterArgs, config: &MasterConfig, log: &Log) -> Result<Exit> {
     let origins = Origins::of(config.origins.clone())?;
-    let mut log = io::stderr();
-    for note in origins.notes() {
-        writeln!(log, "{note}")?;
-    }
+    origins.notes().iter().for_each(|note| log.say(note));
     let (tables, feed) = Tables::open(origins, &config.bgp)?;
     let signals = Signals::catch()?;
     let stop = &signals.stop;
-    let (service, loaded) = open(&config, &tables, stop)?;
-    say_what_was_known(&mut log, &service, &loaded)?;
+    let (service, loaded) = open(config, &tables, stop)?;
+    say_what_was_known(log, &service, &loaded);
     let handle = service.handle();
-    let desk = Desk::new(args, config.clone(), handle.clone(), Arc::clone(&tables))?;
+    let desk = Desk::new(
+        args,
+        config.clone(),
+        handle.clone(),
+        Arc::clone(&tables),
+        log.clone(),
+    )?;
     let desk = Arc::new(desk);
-    let web = serve_web(&config, &handle, &desk, stop)?;
+    let web = serve_web(config, &handle, &desk, stop)?;
     for addr in handle.addresses() {
-        writeln!(log, "listening on {addr}")?;
+        log.say(&format!("listening on {addr}"));
     }
-    let serving = service.with_log(log::line).spawn().map_err(blame)?;
+    let events = log.clone();
+    let service = service.with_log(move |event| events.event(event));
+    let serving = service.spawn().map_err(blame)?;
     if let Some(feed) = &feed {
-        writeln!(log, "waiting for BGP neighbours on {}", feed.addr()?)?;
+        log.say(&format!("waiting for BGP neighbours on {}", feed.addr()?));
     }
-    let feed = feed.map(|feed| feed.spawn(&tables, stop));
-    follow(&config, &desk, &handle, stop);
+    let feed = feed.map(|feed| feed.spawn(&tables, stop, log));
+    follow(config, &desk, &handle, stop);
     let timed_out = watch(&tables, &desk, &handle, &signals, args.seconds);
     stop.stop();
     let ended = serving
@@ -75,16 +89,30 @@ fn serve(args: &MasterArgs) -> Result<Exit> {
     drop(web);
     let _panicked = feed.map(thread::JoinHandle::join);
     let tally = ended.map_err(blame)?;
+    let exit = match timed_out {
+        true => Exit::Done,
+        false => Exit::Interrupted,
+    };
+    let exit = say_what_is_lost(log, &handle).unwrap_or(exit);
     let servers = handle.snapshot().servers;
-    writeln!(
-        log,
+    log.say(&format!(
         "{servers} servers; {} registrations, {} lists, {} cookies",
         tally.registrations, tally.lists, tally.cookies
-    )?;
-    Ok(if timed_out {
-        Exit::Done
-    } else {
-        Exit::Interrupted
+    ));
+    Ok(exit)
+}
+
+/// How long the end waits for somebody to read the log.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Says how many changes the store never took, if there are any; the world's fault.
+fn say_what_is_lost(log: &Log, handle: &ServiceHandle) -> Option<Exit> {
+    let keeper = handle.keeper();
+    let count = keeper.waiting();
+    let error = keeper.last_error().unwrap_or_default();
+    (count > 0).then(|| {
+        log.say(&format!("{count} changes not written why={error:?}"));
+        Exit::WorldFailed
     })
 }
 
@@ -102,6 +130,7 @@ fn serve_web(
         public: config.http.clone(),
         admin: config.admin.clone(),
         limits: config.limits,
+        trusted_proxies: config.trusted_proxies.clone(),
         sources: config.follow.iter().map(|one| one.name.clone()).collect(),
     };
     let operator: Arc<dyn Operator> = Arc::<Desk>::clone(desk);
@@ -111,17 +140,19 @@ fn serve_web(
             _ => WorldFailure(error.to_string()).into(),
         })?;
     for addr in &http.public {
-        writeln!(io::stderr(), "lists and status on http://{addr}")?;
+        desk.log.say(&format!("lists and status on http://{addr}"));
     }
     if let Some(addr) = http.admin {
-        writeln!(io::stderr(), "the operator's side on http://{addr}")?;
+        desk.log
+            .say(&format!("the operator's side on http://{addr}"));
     }
     Ok(Some(http))
 }
 
 /// Begins to follow other masters.
 fn follow(config: &MasterConfig, desk: &Desk, handle: &ServiceHandle, stop: &Stop) {
-    let say: Say = Arc::new(|line: String| log::say(&line));
+    let log = desk.log.clone();
+    let say: Say = Arc::new(move |line: String| log.say(&line));
     let followers = Followers::start(config.follow.clone(), handle, stop, &say);
     // Set once, here.
     let _is_set = desk.followers.set(followers);
@@ -177,18 +208,16 @@ fn blame(error: ServiceError) -> anyhow::Error {
     }
 }
 
-fn say_what_was_known(log: &mut impl Write, service: &Service, loaded: &Loaded) -> io::Result<()> {
+fn say_what_was_known(log: &Log, service: &Service, loaded: &Loaded) {
     if service.servers() > 0 {
-        writeln!(log, "{} servers known from before", service.servers())?;
+        log.say(&format!("{} servers known from before", service.servers()));
     }
     if loaded.unreadable > 0 {
-        writeln!(
-            log,
+        log.say(&format!(
             "{} records could not be read and are left out",
             loaded.unreadable
-        )?;
+        ));
     }
-    Ok(())
 }
 
 /// Until stopped or out of time: takes up origins and files that changed. Tells whether time was
@@ -202,6 +231,8 @@ fn watch(
 ) -> bool {
     const LOOK: Duration = Duration::from_millis(250);
     const FILES: Duration = Duration::from_secs(2);
+    let log = &desk.log;
+    let mut store = StoreWatch::default();
     let clock = MonotonicClock::start();
     let mut next = clock.now() + FILES;
     while !signals.stop.is_stopped() {
@@ -213,7 +244,10 @@ fn watch(
             handle.tell(Command::RefreshOrigins);
         }
         if signals.take_reload() {
-            say_reloaded(&desk.reload());
+            say_reloaded(log, &desk.reload());
+        }
+        if let Some(line) = store.look(handle) {
+            log.say(&line);
         }
         if passed >= next {
             next = passed + FILES;
@@ -221,19 +255,43 @@ fn watch(
             if !said.is_empty() {
                 handle.tell(Command::RefreshOrigins);
             }
-            said.iter().for_each(|note| log::say(note));
-            desk.look().iter().for_each(say_reloaded);
+            said.iter().for_each(|note| log.say(note));
+            let read = desk.look();
+            read.iter().for_each(|read| say_reloaded(log, read));
         }
         thread::sleep(LOOK);
     }
     false
 }
 
-fn say_reloaded(read: &Result<Vec<String>, OperatorError>) {
+fn say_reloaded(log: &Log, read: &Result<Vec<String>, OperatorError>) {
     match read {
-        Ok(changes) if changes.is_empty() => log::say("reloaded nothing=\"has changed\""),
-        Ok(changes) => log::say(&format!("reloaded changes=\"{}\"", changes.join("; "))),
-        Err(error) => log::say(&format!("not reloaded why=\"{error}\"")),
+        Ok(changes) if changes.is_empty() => log.say("reloaded nothing=\"has changed\""),
+        Ok(changes) => log.say(&format!("reloaded changes={:?}", changes.join("; "))),
+        Err(error) => log.say(&format!("not reloaded why={:?}", error.to_string())),
+    }
+}
+
+/// Tells when the store begins to fail and when it works again, once each.
+#[derive(Debug, Default)]
+struct StoreWatch {
+    failing_since: Option<Instant>,
+}
+
+impl StoreWatch {
+    fn look(&mut self, handle: &ServiceHandle) -> Option<String> {
+        match (handle.store_trouble(), self.failing_since) {
+            (Some(StoreTrouble { reason, waiting }), None) => {
+                self.failing_since = Some(Instant::now());
+                Some(format!("store fails why={reason:?} waiting={waiting}"))
+            }
+            (None, Some(since)) => {
+                self.failing_since = None;
+                let seconds = since.elapsed().as_secs_f64();
+                Some(format!("store works again after_s={seconds:.1}"))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -241,9 +299,4 @@ fn say_reloaded(read: &Result<Vec<String>, OperatorError>) {
 fn usual_store() -> Option<PathBuf> {
     let data = crate::origins::folder_of("XDG_DATA_HOME", ".local/share")?;
     Some(data.join("nearside").join("master.redb"))
-}
-
-/// The moment for log lines.
-fn timestamp() -> String {
-    now().to_string()
 }

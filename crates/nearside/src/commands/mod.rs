@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod browse;
 pub mod cache;
+pub mod detour;
 pub mod lab;
 pub mod master;
 pub mod origin;

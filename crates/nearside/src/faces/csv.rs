@@ -1,9 +1,9 @@
 use std::io::{self, Write};
 
 use nearside_discover::snapshot::Row;
-use nearside_types::Rtt;
 
 use super::Render;
+use super::goal::Goal;
 use super::selection::Chosen;
 use super::words;
 
@@ -28,12 +28,12 @@ pub(crate) const HEADER: [&str; 13] = [
 /// which is no row, goes to the notes in words.
 pub(crate) struct Csv<'out> {
     out: Box<dyn Write + 'out>,
-    stop_rtt: Rtt,
+    goal: Goal,
 }
 
 impl<'out> Csv<'out> {
-    pub(crate) fn new(out: Box<dyn Write + 'out>, stop_rtt: Rtt) -> Self {
-        Self { out, stop_rtt }
+    pub(crate) fn new(out: Box<dyn Write + 'out>, goal: Goal) -> Self {
+        Self { out, goal }
     }
 
     fn write_rows(&mut self, rows: &[Row]) -> io::Result<()> {
@@ -51,6 +51,6 @@ impl<'out> Csv<'out> {
 impl Render for Csv<'_> {
     fn finish(&mut self, chosen: &Chosen, notes: &mut dyn Write) -> io::Result<()> {
         self.write_rows(&chosen.snapshot.servers)?;
-        words::write(notes, chosen, self.stop_rtt)
+        words::write(notes, chosen, self.goal)
     }
 }

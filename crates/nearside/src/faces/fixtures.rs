@@ -2,7 +2,17 @@
 
 use nearside_discover::planner::{Activity, StopReason};
 use nearside_discover::snapshot::{FullScan, Progress, Row, Snapshot, Summary};
+use nearside_types::Rtt;
 use proptest::prelude::*;
+
+use super::goal::Goal;
+
+/// What a run without flags looks for.
+pub(crate) const GOAL: Goal = Goal {
+    stop_rtt: Rtt::from_micros(200_000),
+    best: 10,
+    only_best: false,
+};
 
 /// A server about which everything is known.
 pub(crate) fn full_row() -> Row {

@@ -1,11 +1,13 @@
 //! The live view: a line of progress and the best servers so far, drawn in place.
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 
 use nearside_discover::snapshot::{Progress, Row};
 use nearside_types::ServerAddr;
 
 use super::cells;
+use super::goal::{Goal, Nearness};
 use super::numbers::{seconds, thousands};
 use super::rate::RecentRate;
 use super::screen::Screen;
@@ -25,17 +27,34 @@ const OTHER_LINES: usize = 6;
 /// Seconds between two frames: eight a second look smooth and cost nothing.
 const FRAME_SECONDS: f64 = 0.125;
 
+/// Said to who saves nothing by waiting.
+const NEAR_EVERYTHING: &str = "nearly everything is near you: all of it takes nearly a full scan, --best 10 finds the ten best soon";
+
+/// What the lines above the rows say.
+#[derive(Debug, Clone, Copy)]
+pub struct Headline<'a> {
+    /// How far the run is.
+    pub progress: &'a Progress,
+    /// How fast it is.
+    pub probes_per_second: f64,
+    /// What it looks for.
+    pub goal: Goal,
+    /// Whether nearly everything is near.
+    pub near_everything: bool,
+}
+
 /// The lines of one frame: none wider than the style's width, all together lower than the terminal.
 pub fn render(
-    progress: &Progress,
-    probes_per_second: f64,
+    headline: Headline<'_>,
     rows: &[Row],
     height: usize,
     style: Style<'_>,
 ) -> Vec<String> {
-    let line = progress_line(progress, probes_per_second);
-    let mut lines = vec![fitted(&line, style)];
+    let mut lines = vec![fitted(&headline.progress_line(), style)];
     let room = height.saturating_sub(OTHER_LINES).min(MOST_ROWS);
+    if headline.near_everything && room > 0 {
+        lines.push(fitted(NEAR_EVERYTHING, style));
+    }
     let best = &rows[..rows.len().min(room)];
     if !best.is_empty() {
         lines.push(String::new());
@@ -52,22 +71,53 @@ fn fitted(line: &str, style: Style<'_>) -> String {
     text::cut(line, width)
 }
 
-fn progress_line(progress: &Progress, probes_per_second: f64) -> String {
-    let number = |count: usize| thousands(count as u64);
-    let more = progress.expected_missed.map_or(String::new(), |missed| {
-        format!(" and about {} to find", thousands(missed.round() as u64))
-    });
-    format!(
-        "{} {}/{} probed · {} answered · {} playable{more} · {}/s · {}",
-        progress.activity,
-        number(progress.probed),
-        number(progress.listed),
-        number(progress.answered),
-        number(progress.playable),
-        thousands(probes_per_second.round() as u64),
-        seconds(progress.seconds),
-    )
+impl Headline<'_> {
+    fn progress_line(&self) -> String {
+        let progress = self.progress;
+        let number = |count: usize| thousands(count as u64);
+        format!(
+            "{} {}/{} probed · {} answered · {} playable{} · {}/s · {}",
+            progress.activity,
+            number(progress.probed),
+            number(progress.listed),
+            number(progress.answered),
+            number(progress.playable),
+            self.expectation(),
+            thousands(self.probes_per_second.round() as u64),
+            seconds(progress.seconds),
+        )
+    }
+
+    /// What the planner still expects: playable servers, and of those the ones that would be among
+    /// the best; where the best alone are looked for, only those. Before it has found ten, nearly all
+    /// would be: that many is no news, and no number.
+    fn expectation(&self) -> String {
+        let Some(missed) = self.progress.expected_missed else {
+            return String::new();
+        };
+        let better = self.progress.expected_better.unwrap_or(0.0).round() as u64;
+        match (self.goal.only_best, better) {
+            (true, 0) => " · hardly a better one to find".to_owned(),
+            (true, some @ 1..=MANY) => format!(" · about {some} better to find"),
+            (true, _) => " · many better to find".to_owned(),
+            (false, _) => {
+                let missed = thousands(missed.round() as u64);
+                format!(" and about {missed} to find{}", among_the_best(better))
+            }
+        }
+    }
 }
+
+fn among_the_best(better: u64) -> String {
+    match better {
+        0 => String::new(),
+        some @ 1..=MANY => format!(" ({some} among the best)"),
+        _ => " (many among the best)".to_owned(),
+    }
+}
+
+/// More better servers than a player chooses from.
+const MANY: u64 = 10;
 
 /// The live view of one run. Keeps the best rows so far, and redraws at most eight times a second
 /// of the run's own time, however often it is told of progress.
@@ -77,17 +127,22 @@ pub(crate) struct Live {
     /// In order, at most [`MOST_ROWS`].
     best: Vec<Row>,
     order: SortKey,
+    goal: Goal,
+    /// Once it is said it stays, so that the rows below do not jump.
+    near_everything: bool,
     rate: RecentRate,
     drawn_at: Option<f64>,
     screen: Screen,
 }
 
 impl Live {
-    pub(crate) fn new(terminal: Terminal, order: SortKey) -> Self {
+    pub(crate) fn new(terminal: Terminal, order: SortKey, goal: Goal) -> Self {
         Self {
             terminal,
             best: Vec::with_capacity(MOST_ROWS + 1),
             order,
+            goal,
+            near_everything: false,
             rate: RecentRate::default(),
             drawn_at: None,
             screen: Screen::default(),
@@ -107,8 +162,13 @@ impl Live {
 
     /// Takes out what is only remembered of a server that does not answer any more.
     pub(crate) fn gone(&mut self, server: ServerAddr) {
-        let is_gone = |row: &Row| row.addr == server && cells::is_remembered(row);
-        self.best.retain(|row| !is_gone(row));
+        self.retain_remembered(&|remembered| remembered != server);
+    }
+
+    /// Takes out what is only remembered of servers that are not there any more.
+    pub(crate) fn retain_remembered(&mut self, is_there: &dyn Fn(ServerAddr) -> bool) {
+        self.best
+            .retain(|row| !cells::is_remembered(row) || is_there(row.addr));
     }
 
     /// Draws a frame if it is time for one.
@@ -124,6 +184,8 @@ impl Live {
         }
         self.drawn_at = Some(progress.seconds);
         self.rate.record(progress.seconds, progress.probes_sent);
+        let is_near = Nearness::from(progress).nearly_all().is_some();
+        self.near_everything |= is_near && !self.goal.only_best;
         let size = self.terminal.size();
         let frame = self.frame(progress, size, selection);
         self.screen.draw(out, &frame, size.width)
@@ -135,8 +197,15 @@ impl Live {
             colours: self.terminal.colours(),
             favourites: &selection.favourites,
         };
-        let rate = self.rate.per_second();
-        render(progress, rate, &self.best, size.height, style)
+        let headline = Headline {
+            progress,
+            probes_per_second: self.rate.per_second(),
+            goal: self.goal,
+            near_everything: self.near_everything,
+        };
+        let wanted = selection.top.map_or(MOST_ROWS, NonZeroUsize::get);
+        let best = &self.best[..self.best.len().min(wanted)];
+        render(headline, best, size.height, style)
     }
 
     /// Makes room for the final table.
@@ -150,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::colour::{Colours, unpainted};
-    use super::super::fixtures::{any_row, four_rows, full_row, progress};
+    use super::super::fixtures::{GOAL, any_row, four_rows, full_row, progress};
     use super::super::selection::Favourites;
     use super::*;
 
@@ -160,12 +229,21 @@ mod tests {
             colours: Colours::Off,
             favourites: &Favourites::new(),
         };
-        render(&progress(), 138.6, rows, height, style)
+        render(headline(&progress()), rows, height, style)
+    }
+
+    fn headline(progress: &Progress) -> Headline<'_> {
+        Headline {
+            progress,
+            probes_per_second: 138.6,
+            goal: GOAL,
+            near_everything: false,
+        }
     }
 
     fn live(width: usize, height: usize) -> Live {
         let size = Size { width, height };
-        Live::new(Terminal::fixed(size, Colours::Off), SortKey::Rtt)
+        Live::new(Terminal::fixed(size, Colours::Off), SortKey::Rtt, GOAL)
     }
 
     #[test]
@@ -209,6 +287,7 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
         }
         let progress = Progress {
             expected_missed: Some(1_204.4),
+            expected_better: Some(2.7),
             ..progress()
         };
         let size = Size {
@@ -219,7 +298,7 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
             .frame(&progress, size, &Selection::default())
             .join("\n");
         for words in [
-            "41 playable and about 1,204 to find",
+            "41 playable and about 1,204 to find (3 among the best)",
             "?12.3",
             table::REMEMBERED,
         ] {
@@ -229,6 +308,76 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
         live.gone(four_rows()[1].addr);
         live.gone(four_rows()[0].addr);
         assert_eq!(live.best, four_rows()[..1], "an answer is not taken back");
+    }
+
+    #[test]
+    fn who_looks_for_the_best_alone_hears_of_those() {
+        let said = |expected_better| {
+            let progress = Progress {
+                expected_missed: Some(895.0),
+                expected_better: Some(expected_better),
+                ..progress()
+            };
+            let goal = Goal {
+                only_best: true,
+                ..GOAL
+            };
+            let headline = Headline {
+                goal,
+                ..headline(&progress)
+            };
+            headline.progress_line()
+        };
+        assert!(said(2.7).contains("41 playable · about 3 better to find ·"));
+        assert!(said(300.0).contains("· many better to find ·"));
+        assert!(said(0.2).contains("· hardly a better one to find ·"));
+    }
+
+    #[test]
+    fn who_has_everything_nearby_need_not_wait_for_the_end_to_hear_so() {
+        let size = Size {
+            width: 200,
+            height: 24,
+        };
+        let mut live = live(size.width, size.height);
+        let near = Progress {
+            probed: 400,
+            answered: 380,
+            playable: 375,
+            expected_missed: Some(25_000.0),
+            ..progress()
+        };
+        let mut says = |progress: &Progress| {
+            live.progress(&mut Vec::new(), progress, &Selection::default())
+                .unwrap();
+            let frame = live.frame(progress, size, &Selection::default());
+            frame.contains(&NEAR_EVERYTHING.to_owned())
+        };
+        assert!(!says(&progress()));
+        let later = |seconds, progress: Progress| Progress {
+            seconds,
+            ..progress
+        };
+        assert!(says(&later(20.0, near)));
+        assert!(says(&later(21.0, progress())), "it stays");
+    }
+
+    #[test]
+    fn no_more_rows_are_drawn_than_were_asked_for() {
+        let mut live = live(80, 24);
+        for row in &four_rows() {
+            live.row(row);
+        }
+        let size = Size {
+            width: 80,
+            height: 24,
+        };
+        let two = Selection {
+            top: NonZeroUsize::new(2),
+            ..Selection::default()
+        };
+        let lines = |selection| live.frame(&progress(), size, selection).len();
+        assert_eq!(lines(&Selection::default()) - lines(&two), 2);
     }
 
     #[test]
@@ -272,13 +421,19 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
             rows in proptest::collection::vec(any_row(), 0..30),
             width in 0usize..200,
             height in 2usize..60,
+            near_everything: bool,
         ) {
             let style = Style {
                 width: Some(width),
                 colours: Colours::On,
                 favourites: &Favourites::new(),
             };
-            let lines = render(&progress(), 1e6, &rows, height, style);
+            let progress = progress();
+            let headline = Headline {
+                near_everything,
+                ..headline(&progress)
+            };
+            let lines = render(headline, &rows, height, style);
             prop_assert!(lines.len() < height);
             for line in lines.iter().map(|line| unpainted(line)) {
                 prop_assert!(text::columns(&line) <= width, "{line:?}");

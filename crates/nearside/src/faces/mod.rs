@@ -8,6 +8,7 @@ mod csv;
 #[cfg(test)]
 pub(crate) mod fixtures;
 mod format;
+mod goal;
 mod json;
 mod live;
 mod ndjson;
@@ -27,11 +28,12 @@ mod words;
 use std::io::{self, Write};
 
 use nearside_discover::snapshot::{Progress, Row, Snapshot};
-use nearside_types::{Rtt, ServerAddr};
+use nearside_types::ServerAddr;
 
 pub use colour::Colours;
 pub use format::{Format, UnknownFormat};
-pub use live::render as render_live;
+pub use goal::Goal;
+pub use live::{Headline, render as render_live};
 pub use nearside_discover::filter::{Filters, ParsePatternError, Pattern};
 pub use selection::{Favourites, Selection};
 pub use sort::{SortKey, UnknownSortKey};
@@ -52,8 +54,8 @@ pub struct FaceConfig {
     pub format: Option<Format>,
     /// Which rows, in which order.
     pub selection: Selection,
-    /// The round-trip time from which on a server is not playable, for the summary in words.
-    pub stop_rtt: Rtt,
+    /// What the run looks for, for what is said of it.
+    pub goal: Goal,
     /// The terminal that the output is, if it is one: [`Terminal::stdout`].
     pub terminal: Option<Terminal>,
 }
@@ -83,6 +85,9 @@ trait Render {
 
     fn gone(&mut self, _server: ServerAddr) {}
 
+    /// Of what is remembered, only these servers are still there.
+    fn retain_remembered(&mut self, _is_there: &dyn Fn(ServerAddr) -> bool) {}
+
     fn progress(&mut self, _progress: &Progress) -> io::Result<()> {
         Ok(())
     }
@@ -102,11 +107,13 @@ impl<'out> Face<'out> {
         }
     }
 
-    /// A server answered, or a favourite did not.
+    /// A server answered, or a favourite did not. What is remembered of a server that is not to be
+    /// shown any more, since it is full by now, is no longer true.
     pub fn row(&mut self, row: &Row) -> io::Result<()> {
         if self.selection.shows(row) {
-            self.renderer.row(row)?;
+            return self.renderer.row(row);
         }
+        self.renderer.gone(row.addr);
         Ok(())
     }
 
@@ -121,6 +128,11 @@ impl<'out> Face<'out> {
     /// A server did not answer.
     pub fn gone(&mut self, server: ServerAddr) {
         self.renderer.gone(server);
+    }
+
+    /// The list is whole: what is remembered of servers that are not on it is out of date.
+    pub fn list_complete(&mut self, is_listed: impl Fn(ServerAddr) -> bool) {
+        self.renderer.retain_remembered(&is_listed);
     }
 
     /// How far the run is.
@@ -146,10 +158,10 @@ impl FaceConfig {
 
     fn renderer<'out>(self, out: Box<dyn Write + 'out>) -> Box<dyn Render + 'out> {
         match self.resolved_format() {
-            Format::Table => Box::new(Page::new(out, self.terminal, self.selection, self.stop_rtt)),
+            Format::Table => Box::new(Page::new(out, self.terminal, self.selection, self.goal)),
             Format::Json => Box::new(Json::new(out, self.terminal)),
             Format::Ndjson => Box::new(Ndjson::new(out, &self.selection)),
-            Format::Csv => Box::new(Csv::new(out, self.stop_rtt)),
+            Format::Csv => Box::new(Csv::new(out, self.goal)),
         }
     }
 }

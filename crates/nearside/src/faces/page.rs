@@ -1,11 +1,12 @@
 use std::io::{self, Write};
 
 use nearside_discover::snapshot::{Progress, Row};
-use nearside_types::{Rtt, ServerAddr};
+use nearside_types::ServerAddr;
 
 use super::Render;
 use super::cells;
 use super::colour::Colours;
+use super::goal::Goal;
 use super::live::Live;
 use super::selection::{Chosen, Selection};
 use super::table::{self, Style};
@@ -19,7 +20,7 @@ pub(crate) struct Page<'out> {
     terminal: Option<Terminal>,
     live: Option<Live>,
     selection: Selection,
-    stop_rtt: Rtt,
+    goal: Goal,
 }
 
 impl<'out> Page<'out> {
@@ -27,14 +28,14 @@ impl<'out> Page<'out> {
         out: Box<dyn Write + 'out>,
         terminal: Option<Terminal>,
         selection: Selection,
-        stop_rtt: Rtt,
+        goal: Goal,
     ) -> Self {
         Self {
             out,
             terminal,
-            live: terminal.map(|terminal| Live::new(terminal, selection.order())),
+            live: terminal.map(|terminal| Live::new(terminal, selection.order(), goal)),
             selection,
-            stop_rtt,
+            goal,
         }
     }
 
@@ -77,6 +78,12 @@ impl Render for Page<'_> {
         }
     }
 
+    fn retain_remembered(&mut self, is_there: &dyn Fn(ServerAddr) -> bool) {
+        if let Some(live) = &mut self.live {
+            live.retain_remembered(is_there);
+        }
+    }
+
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
         match &mut self.live {
             Some(live) => live.progress(&mut self.out, progress, &self.selection),
@@ -94,6 +101,6 @@ impl Render for Page<'_> {
         if self.terminal.is_some() && !table.is_empty() {
             writeln!(notes)?;
         }
-        words::write(notes, chosen, self.stop_rtt)
+        words::write(notes, chosen, self.goal)
     }
 }

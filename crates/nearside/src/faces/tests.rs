@@ -6,10 +6,9 @@ use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use nearside_discover::snapshot::{Progress, Row, Snapshot, Summary};
-use nearside_types::Rtt;
 use serde::Deserialize;
 
-use super::fixtures::{four_rows, full_row, progress, snapshot, summary, unknown_row};
+use super::fixtures::{GOAL, four_rows, full_row, progress, snapshot, summary, unknown_row};
 use super::*;
 
 /// A writer whose content can be read while a face holds it.
@@ -49,7 +48,7 @@ fn config(format: Format, selection: Selection) -> FaceConfig {
     FaceConfig {
         format: Some(format),
         selection,
-        stop_rtt: Rtt::from_micros(200_000),
+        goal: GOAL,
         terminal: None,
     }
 }
@@ -282,6 +281,53 @@ fn on_a_terminal_the_final_table_takes_the_place_of_the_live_view() {
     assert_eq!(frames[2], "\r\x1b[4A");
     assert!(frames[3].starts_with("RTT ms  PLAYERS"), "{text:?}");
     assert!(!frames[3].contains('\x1b'), "{text:?}");
+}
+
+/// The last frame of a live view, after `happens` to a face that remembers four servers.
+fn last_frame(selection: Selection, happens: impl FnOnce(&mut Face<'_>)) -> String {
+    let size = Size {
+        width: 100,
+        height: 24,
+    };
+    let out = Paper::default();
+    let terminal = FaceConfig {
+        terminal: Some(Terminal::fixed(size, Colours::Off)),
+        ..config(Format::Table, selection)
+    };
+    let mut face = Face::new(terminal, out.clone(), io::sink());
+    face.remembered(&four_rows());
+    happens(&mut face);
+    face.progress(&progress()).unwrap();
+    out.text()
+}
+
+#[test]
+fn what_is_remembered_goes_when_its_server_no_longer_passes_the_filters() {
+    let remembered = last_frame(not_empty(), |_| {});
+    assert!(remembered.contains("?12.3"), "{remembered}");
+    let empty = Row {
+        players: Some(0),
+        ..full_row()
+    };
+    let later = last_frame(not_empty(), |face| face.row(&empty).unwrap());
+    assert!(!later.contains("Night Owls"), "{later}");
+    assert!(later.contains("Friends"), "{later}");
+}
+
+#[test]
+fn what_is_remembered_goes_when_its_server_is_not_on_the_list() {
+    let listed = four_rows()[1].addr;
+    let later = last_frame(Selection::default(), |face| {
+        face.row(&four_rows()[2]).unwrap();
+        face.list_complete(|addr| addr == listed);
+    });
+    assert!(!later.contains("Night Owls"), "{later}");
+    assert!(later.contains("Friends"), "{later}");
+    let answered = four_rows()[2].addr.to_string();
+    assert!(
+        later.contains(&answered),
+        "an answer is not taken back: {later}"
+    );
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use nearside_discover::planner::{StopReason, Verdict};
 use nearside_discover::snapshot::Summary;
-use nearside_types::Rtt;
 
+use super::goal::{Goal, Nearness};
 use super::numbers::{bytes, count, seconds, thousands};
 use super::selection::Chosen;
 
@@ -21,14 +21,13 @@ pub struct Shown {
     pub out_of: usize,
 }
 
-/// The summary, one sentence a line. `stop_rtt` is the round-trip time from which on a server does
-/// not count as playable.
-pub fn sentences(summary: &Summary, stop_rtt: Rtt, shown: Shown) -> Vec<String> {
+/// The summary of a run that looked for `goal`, one sentence a line.
+pub fn sentences(summary: &Summary, goal: Goal, shown: Shown) -> Vec<String> {
     if summary.listed == 0 {
         return vec!["No server was listed, so none was probed.".to_owned()];
     }
-    let mut sentences = vec![why(summary, stop_rtt), found(summary)];
-    sentences.extend(near_everything(summary));
+    let mut sentences = vec![why(summary, goal, shown), found(summary)];
+    sentences.extend(near_everything(summary, goal));
     sentences.extend(left_out(shown));
     sentences.push(cost(summary));
     sentences.push(privacy(summary));
@@ -36,18 +35,18 @@ pub fn sentences(summary: &Summary, stop_rtt: Rtt, shown: Shown) -> Vec<String> 
 }
 
 /// Writes the sentences on what was chosen.
-pub(crate) fn write(notes: &mut dyn Write, chosen: &Chosen, stop_rtt: Rtt) -> io::Result<()> {
-    for sentence in sentences(&chosen.snapshot.summary, stop_rtt, chosen.shown()) {
+pub(crate) fn write(notes: &mut dyn Write, chosen: &Chosen, goal: Goal) -> io::Result<()> {
+    for sentence in sentences(&chosen.snapshot.summary, goal, chosen.shown()) {
         writeln!(notes, "{sentence}")?;
     }
     notes.flush()
 }
 
-fn why(summary: &Summary, stop_rtt: Rtt) -> String {
+fn why(summary: &Summary, goal: Goal, shown: Shown) -> String {
     let Some(reason) = summary.stopped else {
         return "Still running.".to_owned();
     };
-    let millis = stop_rtt.as_millis_f64();
+    let millis = goal.stop_rtt.as_millis_f64();
     match reason {
         StopReason::AutoStop => {
             format!(
@@ -57,72 +56,125 @@ fn why(summary: &Summary, stop_rtt: Rtt) -> String {
         StopReason::Exhausted => "Probed every server there was (exhausted).".to_owned(),
         StopReason::Limit => format!(
             "Stopped at the limit that was set (limit){}.",
-            still_to_find(summary, ": ")
+            still_to_find(summary, goal, ": ")
         ),
         StopReason::Interrupted => format!(
             "Stopped by you (interrupted): this is what was found until then{}.",
-            still_to_find(summary, "; ")
+            still_to_find(summary, goal, "; ")
         ),
-        StopReason::Expected => expected(summary),
+        StopReason::Expected => expected(summary, goal, shown),
     }
 }
 
-/// Below 1 % of what was found a planner's guess is too good (`docs/evaluation.md`): nobody is
-/// promised more than that.
-const LEAST_MISSING: f64 = 0.01;
-
-/// Playable servers that are missing, as far as the planner can honestly say.
-fn missing(summary: &Summary) -> Option<f64> {
-    let least = LEAST_MISSING * summary.playable as f64;
-    summary.expected_missed.map(|missed| missed.max(least))
+/// Playable servers the planner thinks are missing, in whole ones. How far it may be trusted is in
+/// `docs/evaluation.md`.
+fn missing(summary: &Summary) -> u64 {
+    summary.expected_missed.unwrap_or(0.0).round() as u64
 }
 
-/// What a run that was cut short leaves behind, after `link`; nothing where nobody can tell.
-fn still_to_find(summary: &Summary, link: &str) -> String {
-    match missing(summary).map(|missing| missing.round() as u64) {
-        None | Some(0) => String::new(),
-        Some(some) => format!(
-            "{link}about {} should still be to find",
-            count(some, "playable server")
-        ),
-    }
+/// What a run that was cut short leaves behind, after `link`; nothing where nobody can tell. Who
+/// wants the best only is not told of all the others.
+fn still_to_find(summary: &Summary, goal: Goal, link: &str) -> String {
+    let left = match (goal.only_best, summary.expected_better, missing(summary)) {
+        (true, None, _) | (false, _, 0) => return String::new(),
+        (true, Some(better), _) => match better.round() as u64 {
+            0 => format!(
+                "the chance that a better server is still to be found is {}",
+                chance(better)
+            ),
+            some if some >= goal.best as u64 => {
+                format!("most of the {} should still be to find", goal.the_best())
+            }
+            some => {
+                let better = count(some, "better server");
+                format!("about {better} should still be to find")
+            }
+        },
+        (false, _, some) => {
+            let playable = count(some, "playable server");
+            format!("about {playable} should still be to find")
+        }
+    };
+    format!("{link}{left}")
 }
 
-fn expected(summary: &Summary) -> String {
-    let missing = match missing(summary).map(|missing| missing.round() as u64) {
-        None | Some(0) => "hardly any playable server".to_owned(),
-        Some(some) => format!("about {}", count(some, "playable server")),
+fn expected(summary: &Summary, goal: Goal, shown: Shown) -> String {
+    let missing = match missing(summary) {
+        0 => "hardly any playable server".to_owned(),
+        some => format!("about {}", count(some, "playable server")),
     };
     let words = match summary.verdict {
-        Some(Verdict::BestFound) => best_found(summary.expected_better),
-        Some(Verdict::NotWorthIt) => {
-            format!("{missing} should be missing, too thinly spread to be worth looking for")
+        Some(Verdict::BestFound | Verdict::BetterNotWorthIt) => {
+            let wanted = match shown.matching {
+                0 => "matching",
+                _ => "better",
+            };
+            better(summary.expected_better.unwrap_or(0.0), wanted)
         }
-        Some(Verdict::FewMissing) | None => format!("{missing} should be missing"),
+        Some(Verdict::NotWorthIt) => format!(
+            "{missing} should be missing, too thinly spread to be worth looking for{}",
+            of_the_best(summary, goal)
+        ),
+        Some(Verdict::FewMissing) | None => {
+            format!("{missing} should be missing{}", of_the_best(summary, goal))
+        }
     };
     format!("Stopped by itself (expected): {words}.")
 }
 
-/// The expected number of better servers as a chance that there is one.
-fn best_found(better: Option<f64>) -> String {
-    let chance = 100.0 * (1.0 - (-better.unwrap_or(0.0)).exp());
-    format!("the chance that a better server was missed is about {chance:.0} %")
+/// How many better servers are missing; where one hardly is, the chance that there is one.
+fn better(expected: f64, wanted: &str) -> String {
+    if expected >= 1.0 {
+        let some = count(expected.round() as u64, &format!("{wanted} server"));
+        return format!(
+            "about {some} should be missing, too thinly spread to be worth looking for"
+        );
+    }
+    format!(
+        "the chance that a {wanted} server was missed is {}",
+        chance(expected)
+    )
+}
+
+/// Who looked for all playable servers plays on one of the best: how many of those are missing.
+fn of_the_best(summary: &Summary, goal: Goal) -> String {
+    let Some(expected) = summary.expected_better else {
+        return String::new();
+    };
+    let best = goal.the_best();
+    match expected.round() as u64 {
+        0 => {
+            let chance = chance(expected);
+            format!("; the chance that one of the {best} is missing is {chance}")
+        }
+        some if some >= goal.best as u64 => format!("; most of the {best} may be missing"),
+        some => format!(
+            "; about {} of the {best} should be missing",
+            thousands(some)
+        ),
+    }
+}
+
+/// The chance that there is one where so many are expected.
+fn chance(expected: f64) -> String {
+    let percent = 100.0 * (1.0 - (-expected).exp());
+    match percent.round() {
+        0.0 => "below 1 %".to_owned(),
+        whole => format!("about {whole} %"),
+    }
 }
 
 /// Who has nearly everything around the corner saves no probes, and should know.
-fn near_everything(summary: &Summary) -> Option<String> {
-    // Near servers are asked first: what answered so far says nothing of the rest.
-    let alive = summary.answered as f64 / summary.probed.max(1) as f64;
-    let answering = (alive * summary.listed as f64).max(1.0);
-    let playable = summary.playable as f64 + summary.expected_missed.unwrap_or(0.0);
-    let share = (playable / answering).min(1.0);
-    let is_near = share >= 0.8 && summary.answered >= 100;
-    (is_near && summary.verdict != Some(Verdict::BestFound)).then(|| {
-        format!(
-            "Nearly everything is near you ({:.0} % of what answers is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.",
-            100.0 * share
-        )
-    })
+fn near_everything(summary: &Summary, goal: Goal) -> Option<String> {
+    let nearness = Nearness::from(summary);
+    let share = nearness.nearly_all().filter(|_| !goal.only_best)?;
+    let figure = match nearness.is_settled() {
+        true => format!(" ({:.0} % of what answers is playable)", 100.0 * share),
+        false => String::new(),
+    };
+    Some(format!(
+        "Nearly everything is near you{figure}, so listing it all takes nearly a full scan; --best 10 looks for the ten best only."
+    ))
 }
 
 fn found(summary: &Summary) -> String {
@@ -198,10 +250,13 @@ fn privacy(summary: &Summary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::summary;
+    use super::super::fixtures::{GOAL, summary};
     use super::*;
 
-    const STOP: Rtt = Rtt::from_micros(200_000);
+    const ONLY_BEST: Goal = Goal {
+        only_best: true,
+        ..GOAL
+    };
     const ALL: Shown = Shown {
         rows: 4_310,
         matching: 4_310,
@@ -216,7 +271,7 @@ Found 1,402 playable servers (of 4,310 that answered).
 Cost 4,731 probes, 1.2 MB, 4,698 flows in 35.2 s; a full scan: 28,648 probes, 6.9 MB, 204 s.
 Your address was shown to 4,690 of 28,400 servers.";
         assert_eq!(
-            format!("\n{}", sentences(&summary(), STOP, ALL).join("\n")),
+            format!("\n{}", sentences(&summary(), GOAL, ALL).join("\n")),
             expected
         );
     }
@@ -247,7 +302,7 @@ Your address was shown to all of 2 servers.";
             out_of: 1,
         };
         assert_eq!(
-            format!("\n{}", sentences(&whole, STOP, shown).join("\n")),
+            format!("\n{}", sentences(&whole, GOAL, shown).join("\n")),
             expected
         );
     }
@@ -260,7 +315,7 @@ Your address was shown to all of 2 servers.";
                 expected_missed,
                 ..summary()
             };
-            sentences(&summary, STOP, ALL).swap_remove(0)
+            sentences(&summary, GOAL, ALL).swap_remove(0)
         };
         assert_eq!(first(None, None), "Still running.");
         assert_eq!(
@@ -277,8 +332,7 @@ Your address was shown to all of 2 servers.";
         );
         assert_eq!(
             first(Some(StopReason::Expected), Some(0.42)),
-            "Stopped by itself (expected): about 14 playable servers should be missing.",
-            "never less than 1 %"
+            "Stopped by itself (expected): hardly any playable server should be missing."
         );
         assert_eq!(
             first(Some(StopReason::Expected), None),
@@ -296,15 +350,60 @@ Your address was shown to all of 2 servers.";
                 expected_better,
                 ..summary()
             };
-            sentences(&summary, STOP, ALL).swap_remove(0)
+            sentences(&summary, GOAL, ALL).swap_remove(0)
         };
         assert_eq!(
             first(Verdict::NotWorthIt, None),
             "Stopped by itself (expected): about 25 playable servers should be missing, too thinly spread to be worth looking for."
         );
         assert_eq!(
+            first(Verdict::NotWorthIt, Some(1.9)),
+            "Stopped by itself (expected): about 25 playable servers should be missing, too thinly spread to be worth looking for; about 2 of the ten best should be missing."
+        );
+        assert_eq!(
+            first(Verdict::NotWorthIt, Some(12.0)),
+            "Stopped by itself (expected): about 25 playable servers should be missing, too thinly spread to be worth looking for; most of the ten best may be missing."
+        );
+        assert_eq!(
+            first(Verdict::FewMissing, Some(0.105)),
+            "Stopped by itself (expected): about 25 playable servers should be missing; the chance that one of the ten best is missing is about 10 %."
+        );
+        assert_eq!(
+            first(Verdict::FewMissing, Some(0.004)),
+            "Stopped by itself (expected): about 25 playable servers should be missing; the chance that one of the ten best is missing is below 1 %."
+        );
+        assert_eq!(
             first(Verdict::BestFound, Some(0.105)),
             "Stopped by itself (expected): the chance that a better server was missed is about 10 %."
+        );
+        assert_eq!(
+            first(Verdict::BetterNotWorthIt, Some(1.9)),
+            "Stopped by itself (expected): about 2 better servers should be missing, too thinly spread to be worth looking for."
+        );
+    }
+
+    #[test]
+    fn who_wants_the_best_is_not_told_of_all_the_others() {
+        let first = |stopped, expected_better| {
+            let summary = Summary {
+                stopped: Some(stopped),
+                expected_missed: Some(26_728.0),
+                expected_better: Some(expected_better),
+                ..summary()
+            };
+            sentences(&summary, ONLY_BEST, ALL).swap_remove(0)
+        };
+        assert_eq!(
+            first(StopReason::Limit, 2.7),
+            "Stopped at the limit that was set (limit): about 3 better servers should still be to find."
+        );
+        assert_eq!(
+            first(StopReason::Limit, 800.0),
+            "Stopped at the limit that was set (limit): most of the ten best should still be to find."
+        );
+        assert_eq!(
+            first(StopReason::Interrupted, 0.2),
+            "Stopped by you (interrupted): this is what was found until then; the chance that a better server is still to be found is about 18 %."
         );
     }
 
@@ -315,14 +414,26 @@ Your address was shown to all of 2 servers.";
             expected_missed: Some(20_000.0),
             ..summary()
         };
-        let line = "Nearly everything is near you (92 % of what answers is playable), so listing it all takes nearly a full scan; --best 10 finds the ten best at once.";
-        assert!(sentences(&near, STOP, ALL).contains(&line.to_owned()));
-        let best = Summary {
-            verdict: Some(Verdict::BestFound),
+        let line = "Nearly everything is near you, so listing it all takes nearly a full scan; --best 10 looks for the ten best only.";
+        let says = |summary: &Summary, goal, line: &str| {
+            sentences(summary, goal, ALL).contains(&line.to_owned())
+        };
+        assert!(says(&near, GOAL, line), "early on without a figure");
+        let cut_short = Summary {
+            stopped: Some(StopReason::Limit),
+            ..near.clone()
+        };
+        assert!(!says(&cut_short, ONLY_BEST, line));
+        assert!(!says(&summary(), GOAL, line));
+        let later = Summary {
+            probed: 20_000,
+            answered: 18_400,
+            playable: 18_000,
+            expected_missed: Some(6_000.0),
             ..near
         };
-        assert!(!sentences(&best, STOP, ALL).contains(&line.to_owned()));
-        assert!(!sentences(&summary(), STOP, ALL).contains(&line.to_owned()));
+        let line = "Nearly everything is near you (92 % of what answers is playable), so listing it all takes nearly a full scan; --best 10 looks for the ten best only.";
+        assert!(says(&later, GOAL, line));
     }
 
     #[test]
@@ -332,7 +443,7 @@ Your address was shown to all of 2 servers.";
             stopped: Some(StopReason::Limit),
             ..summary()
         };
-        let said = sentences(&cut_short, STOP, ALL).concat();
+        let said = sentences(&cut_short, GOAL, ALL).concat();
         assert!(!said.contains("Nearly everything"), "{said}");
     }
 
@@ -358,7 +469,7 @@ Your address was shown to all of 2 servers.";
             ..summary()
         };
         assert_eq!(
-            sentences(&none, STOP, ALL),
+            sentences(&none, GOAL, ALL),
             ["No server was listed, so none was probed."]
         );
     }

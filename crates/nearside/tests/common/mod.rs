@@ -11,6 +11,7 @@
 pub mod fake;
 pub mod foreign;
 pub mod lab;
+pub mod master;
 pub mod openarena;
 pub mod process;
 pub mod web;

@@ -1,12 +1,13 @@
 //! A real OpenArena server that ends with the test.
 
+use std::ffi::OsStr;
 use std::net::UdpSocket;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::Folder;
 use super::foreign::program;
-use super::process::Running;
+use super::process::{Program, Running};
 
 /// A server with a colourful name and no players.
 pub struct OpenArena {
@@ -15,15 +16,26 @@ pub struct OpenArena {
     _home: Folder,
 }
 
+const BINARY: &str = env!("CARGO_BIN_EXE_nearside");
 /// Loading its maps takes a few seconds on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
 impl OpenArena {
     /// Starts it with further settings, and waits until it answers.
     pub fn start(test: &str, more: &[(&str, &str)]) -> Option<Self> {
-        let mut program = program(test, "openarena", "openarena-server")?;
+        Self::start_on(test, |program| Command::new(program), free_port(), more)
+    }
+
+    /// The same at a port of the loopback where `command` runs programs: on another host, perhaps.
+    pub fn start_on(
+        test: &str,
+        command: impl Fn(&OsStr) -> Command,
+        port: u16,
+        more: &[(&str, &str)],
+    ) -> Option<Self> {
+        let program = program(test, "openarena", "openarena-server")?;
+        let mut program = Program(command(program.0.get_program()));
         let home = Folder::new();
-        let port = free_port();
         let settings = [
             ("dedicated", "1"),
             ("net_enabled", "1"),
@@ -46,13 +58,18 @@ impl OpenArena {
             _running: running,
             _home: home,
         };
-        server.wait();
+        server.wait(command);
         Some(server)
     }
 
-    fn wait(&self) {
+    fn wait(&self, command: impl Fn(&OsStr) -> Command) {
         let deadline = Instant::now() + START;
-        while super::nearside(&["query", &self.addr, "--game", "openarena"]).code != Some(0) {
+        let answers = || {
+            let mut query = Program(command(BINARY.as_ref()));
+            query.0.args(["query", &self.addr, "--game", "openarena"]);
+            query.finish(b"", super::LONG).code == Some(0)
+        };
+        while !answers() {
             assert!(Instant::now() < deadline, "openarena-server does not start");
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -64,7 +81,7 @@ fn drain(running: &mut Running) {
         running.child.stdout.take().map(Stdio::from),
         running.child.stderr.take().map(Stdio::from),
     ] {
-        let mut cat = std::process::Command::new("cat");
+        let mut cat = Command::new("cat");
         let cat = cat.stdin(pipe.unwrap()).stdout(Stdio::null()).spawn();
         std::thread::spawn(move || cat.unwrap().wait());
     }

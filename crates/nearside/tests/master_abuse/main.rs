@@ -1,4 +1,5 @@
-//! Abuse of a real `nearside master` by forged packets, in a network of its own.
+//! Abuse of a real `nearside master` by forged packets and by clients that prove who they are, in a
+//! network of its own.
 //!
 //! The test starts itself again inside a new network namespace, where whole networks are local: raw
 //! sockets forge any source, and what the master sends to a forged source arrives at a socket of the
@@ -10,6 +11,7 @@
 mod common;
 
 mod forge;
+mod guests;
 mod honest;
 mod victims;
 
@@ -22,6 +24,7 @@ use common::Folder;
 use common::foreign::program;
 use common::process::Program;
 use forge::Forger;
+use guests::Guests;
 use honest::{Client, Servers};
 use nearside_wire::quake3::Heartbeat;
 use nearside_wire::quake3::master::ListRequest;
@@ -34,6 +37,11 @@ const HONEST: usize = 200;
 /// A flood that a debug build on two busy cores still drains: beyond what a machine can read, packets
 /// are lost in the kernel, and no program can choose which.
 const PACKETS_PER_SECOND: f64 = 15_000.0;
+/// Clients that prove their addresses ask less often, and for more.
+const QUESTIONS_PER_SECOND: f64 = 700.0;
+/// Servers that their questions are about: one question takes 40 ms of a release build, and the flood
+/// asks for twenty times what one core can do.
+const FOLLOWED: u32 = 5_000;
 
 fn say(line: &str) {
     let _closed = writeln!(std::io::stderr(), "FIGURE {line}");
@@ -94,14 +102,26 @@ struct Scene {
 impl Scene {
     /// Floods for some seconds; gives the bytes that were forged and that reached victims.
     fn flood(&mut self, what: &str, mut packet: impl FnMut(u32) -> (u32, Vec<u8>)) -> (u64, u64) {
+        self.flood_by(what, PACKETS_PER_SECOND, |forger, number| {
+            let (source, payload) = packet(number);
+            let source = SocketAddrV4::new(Ipv4Addr::from_bits(source), victims::PORT);
+            forger.send(source, MASTER, &payload)
+        })
+    }
+
+    /// The same by whatever sends packets.
+    fn flood_by(
+        &mut self,
+        what: &str,
+        per_second: f64,
+        mut send: impl FnMut(&Forger, u32) -> usize,
+    ) -> (u64, u64) {
         let (before, began) = (self.victims.bytes(), Instant::now());
         let (mut forged, mut packets) = (0, 0_u32);
         while began.elapsed() < Duration::from_secs(3) {
-            let due = (began.elapsed().as_secs_f64() * PACKETS_PER_SECOND) as u32;
+            let due = (began.elapsed().as_secs_f64() * per_second) as u32;
             while packets < due {
-                let (source, payload) = packet(packets);
-                let source = SocketAddrV4::new(Ipv4Addr::from_bits(source), victims::PORT);
-                forged += self.forger.send(source, MASTER, &payload) as u64;
+                forged += send(&self.forger, packets) as u64;
                 packets += 1;
             }
             self.client.turn();
@@ -111,7 +131,7 @@ impl Scene {
         let reached = self.victims.bytes() - before;
         let served = self.client.take();
         say(&format!(
-            "{what}: {packets} packets with {forged} bytes forged, {reached} bytes to victims; an honest \
+            "{what}: {packets} packets with {forged} bytes, {reached} bytes to victims; an honest \
              client got {} of {} lists, p99 {:.1} ms; {:.1} MiB",
             served.lists,
             served.asked,
@@ -158,7 +178,11 @@ fn scattered(number: u32) -> u32 {
 fn inside_the_namespace() {
     make_networks_local();
     let folder = Folder::new();
-    let config = format!("listen = [\"{MASTER}\"]\nstore = \"none\"\n[origins]\nfolders = false\n");
+    let followed = folder.write("followed.json", guests::followed(FOLLOWED));
+    let config = format!(
+        "listen = [\"{MASTER}\"]\nstore = \"none\"\n[origins]\nfolders = false\n\
+         [[follow]]\nfrom = \"{followed}\"\n"
+    );
     let config = folder.write("master.toml", config);
     let master = Master(
         Command::new(env!("CARGO_BIN_EXE_nearside"))
@@ -171,6 +195,8 @@ fn inside_the_namespace() {
     let mut servers = Servers::open();
     let client = Client::open(MASTER.into());
     servers.register(MASTER.into(), HONEST);
+    let guests = Guests::open(MASTER.into(), 15);
+    guests.wait_for_a_list();
     let mut scene = Scene {
         forger: Forger::open(),
         victims: Victims::open(),
@@ -216,9 +242,23 @@ fn inside_the_namespace() {
     assert!(reached <= forged);
     let grown = scene.memory_mib() - memory;
     say(&format!(
-        "after all floods the master has {grown:.1} MiB more than before"
+        "after these floods the master has {grown:.1} MiB more than before"
     ));
     assert!(grown < 16.0, "{grown} MiB more than before");
+
+    for (what, guests_asked, filter) in [
+        ("costly new questions of one client", 1, true),
+        ("costly new questions of 15 networks", 15, true),
+        ("short new questions of 15 networks", 15, false),
+    ] {
+        scene.flood_by(what, QUESTIONS_PER_SECOND, |_, number| {
+            let question = match filter {
+                true => guests::costly(number),
+                false => format!(r"\map\x{number}"),
+            };
+            guests.ask(number % guests_asked, &question)
+        });
+    }
 }
 
 /// Everything sent to these networks stays on this machine ("AnyIP", ip-route(8)).
@@ -229,7 +269,7 @@ fn make_networks_local() {
         ip.finish(b"", Duration::from_secs(10)).expect_code(0);
     };
     ip("link set lo up");
-    for network in ["20.0.0.0/8", "30.0.0.0/8", "40.0.0.0/8", "50.0.0.0/8"] {
-        ip(&format!("route add local {network} dev lo"));
+    for first in [20, 30, 40, 41, 50, 60] {
+        ip(&format!("route add local {first}.0.0.0/8 dev lo"));
     }
 }

@@ -1,6 +1,6 @@
 //! A real Redis Cluster: three primaries and three replicas on loopback.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::Folder;
 use crate::common::foreign::program;
+use crate::common::web::wait_for;
 
 /// The cluster; its nodes are killed when dropped.
 pub(crate) struct Cluster {
@@ -27,7 +28,9 @@ impl Cluster {
     }
 
     fn join(&self, test: &str) {
-        std::thread::sleep(Duration::from_millis(500));
+        for node in self.addresses() {
+            wait_for("a Redis that answers", || TcpStream::connect(&node).is_ok());
+        }
         let mut cli = program(test, "redis", "redis-cli").expect("comes with redis-server");
         cli.0.args(["--cluster", "create"]);
         cli.0.args(self.addresses());
@@ -40,7 +43,7 @@ impl Cluster {
         let began = Instant::now();
         while !self.info(test).contains("cluster_state:ok") {
             assert!(
-                began.elapsed() < Duration::from_secs(30),
+                began.elapsed() < Duration::from_secs(60),
                 "{}",
                 self.info(test)
             );

@@ -9,6 +9,8 @@ mod cluster;
 mod driver;
 mod front_end;
 mod killed;
+mod newcomers;
+mod reader;
 mod redis;
 mod seen;
 

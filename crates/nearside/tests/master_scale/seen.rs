@@ -18,15 +18,17 @@ pub(crate) struct Player {
     master: SocketAddr,
 }
 
+/// How long the next packet may take, on a machine with twenty programs that all want a processor.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How often a question is asked.
+const TRIES: u32 = 5;
+
 impl Player {
     pub(crate) fn of(master: SocketAddr) -> Self {
         let clock = MonotonicClock::start();
-        let config = PortConfig {
-            icmp_errors: nearside_net::IcmpErrors::Ignore,
-            ..PortConfig::at("127.0.0.1:0".parse().unwrap())
-        };
         Self {
-            port: UdpPort::bind(config, &clock).unwrap(),
+            port: new_port(&clock),
             clock,
             stop: Stop::new().unwrap(),
             buffers: RecvBuffers::new(),
@@ -37,7 +39,7 @@ impl Player {
     /// Knocks until the master answers.
     pub(crate) fn wait_until_it_answers(&mut self) {
         let request = quake3::ListRequest::new(None, 71).emit();
-        let limit = Instant::now() + Duration::from_secs(30);
+        let limit = Instant::now() + Duration::from_secs(60);
         loop {
             self.port.send(self.master, &request, None).unwrap();
             let until = self.clock.now() + Duration::from_millis(5);
@@ -49,50 +51,77 @@ impl Player {
         }
     }
 
-    /// Which of so many servers are on the lists; `None` if the master does not answer.
-    pub(crate) fn see(&mut self, servers: u32) -> Option<Vec<bool>> {
-        let mut seen = vec![false; servers as usize];
+    /// Which of these servers are on no list; `None` if the master does not answer. A list of 200
+    /// packets may lose one on its way to a player that is held up, so what seems to be missing is
+    /// looked for again at once.
+    pub(crate) fn missing(&mut self, wanted: &[u32]) -> Option<usize> {
+        let mut missing = wanted.to_vec();
+        for _ in 0..LOOKS {
+            let seen = self.see()?;
+            missing.retain(|number| !seen.get(*number as usize).is_some_and(|seen| *seen));
+            if missing.is_empty() {
+                break;
+            }
+        }
+        Some(missing.len())
+    }
+
+    /// Which servers are on the lists; `None` if the master does not answer.
+    pub(crate) fn see(&mut self) -> Option<Vec<bool>> {
+        let mut seen = Vec::new();
         let mut take = |packet: &ListPacket| {
             for listed in packet.servers() {
-                if let Some(place) = number(listed.addr.ip()).and_then(|n| seen.get_mut(n as usize))
-                {
-                    *place = true;
+                let Some(place) = number(listed.addr.ip()).map(|number| number as usize) else {
+                    continue;
+                };
+                if seen.len() <= place {
+                    seen.resize(place + 1, false);
                 }
+                seen[place] = true;
             }
         };
         for protocol in [71, 68] {
-            let request = quake3::ListRequest::new(None, protocol);
-            self.quake3(request)?.iter().for_each(&mut take);
+            self.quake3(protocol)?.iter().for_each(&mut take);
         }
         self.steam()?.iter().for_each(&mut take);
         Some(seen)
     }
 
-    /// The whole list, however many tries it takes a busy machine to receive its end.
-    fn quake3(&mut self, mut request: quake3::ListRequest) -> Option<Vec<ListPacket>> {
-        let parse = |bytes: &[u8]| quake3::ListReply::parse(bytes, None).ok();
-        let mut packets = Vec::new();
-        for _ in 0..TRIES {
-            let answers = self.ask(&request.emit(), |bytes| {
-                bytes.ends_with(b"\\EOT\0\0\0") || bytes.starts_with(b"\xFF\xFF\xFF\xFFck ")
-            });
-            for answer in answers.iter().filter_map(|bytes| parse(bytes)) {
-                match answer {
-                    quake3::ListReply::Cookie(cookie) => request.challenge = Some(cookie),
-                    quake3::ListReply::List(packet) => packets.push(packet),
-                }
-            }
-            if packets.iter().any(|packet| packet.end) {
-                return Some(packets);
-            }
-        }
-        None
+    /// Whatever comes late for an earlier question reaches nobody: above all its last packet, which
+    /// would end another list.
+    fn leave(&mut self) {
+        self.port = new_port(&self.clock);
+    }
+
+    fn quake3(&mut self, protocol: u32) -> Option<Vec<ListPacket>> {
+        (0..TRIES).find_map(|_| {
+            self.leave();
+            self.try_quake3(protocol)
+        })
+    }
+
+    fn try_quake3(&mut self, protocol: u32) -> Option<Vec<ListPacket>> {
+        let mut request = quake3::ListRequest::new(None, protocol);
+        let parse = |bytes: &Vec<u8>| quake3::ListReply::parse(bytes, None).ok();
+        let answers = self.ask(&request.emit(), |_| true);
+        let Some(quake3::ListReply::Cookie(cookie)) = answers.first().and_then(parse) else {
+            return None;
+        };
+        request.challenge = Some(cookie);
+        let answers = self.ask(&request.emit(), |bytes| bytes.ends_with(b"\\EOT\0\0\0"));
+        let packets = answers.iter().filter_map(|bytes| match parse(bytes)? {
+            quake3::ListReply::List(packet) => Some(packet),
+            quake3::ListReply::Cookie(_) => None,
+        });
+        let packets: Vec<ListPacket> = packets.collect();
+        packets.iter().any(|packet| packet.end).then_some(packets)
     }
 
     fn steam(&mut self) -> Option<Vec<ListPacket>> {
         let mut packets = Vec::new();
         let mut request = steam::ListRequest::new(steam::Filter::default());
         let mut tries = 0;
+        self.leave();
         loop {
             let answers = self.ask(&request.emit(), |_| true);
             let answer = answers
@@ -110,7 +139,10 @@ impl Player {
                     };
                     request = next;
                 }
-                None if tries < TRIES => tries += 1,
+                None if tries < TRIES => {
+                    tries += 1;
+                    self.leave();
+                }
                 None => return None,
             }
         }
@@ -118,19 +150,11 @@ impl Player {
 
     /// Asks, and collects answers until one is the last or none comes for a while.
     fn ask(&mut self, request: &[u8], is_last: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
-        // What came late for an earlier question answers none.
-        while self
-            .port
-            .recv_batch(&mut self.buffers, &self.clock, |_| {})
-            .unwrap()
-            > 0
-        {}
         self.port.send(self.master, request, None).unwrap();
         let mut answers = Vec::new();
         let mut done = false;
-        let limit = Instant::now() + Duration::from_secs(5);
-        while !done && Instant::now() < limit {
-            let until = self.clock.now() + Duration::from_millis(700);
+        while !done {
+            let until = self.clock.now() + PATIENCE;
             let ready = wait([&self.port], &self.stop, Some(until), &self.clock).unwrap();
             if ready.ports.is_empty() {
                 break;
@@ -147,13 +171,13 @@ impl Player {
     }
 }
 
-/// Each waits for most of a second.
-const TRIES: u32 = 8;
+/// Readings of all lists before a server counts as missing.
+const LOOKS: u32 = 3;
 
-/// How many of these servers are not seen.
-pub(crate) fn missing(seen: &[bool], wanted: &[u32]) -> usize {
-    wanted
-        .iter()
-        .filter(|number| !seen[**number as usize])
-        .count()
+fn new_port(clock: &MonotonicClock) -> UdpPort {
+    let config = PortConfig {
+        icmp_errors: nearside_net::IcmpErrors::Ignore,
+        ..PortConfig::at("127.0.0.1:0".parse().unwrap())
+    };
+    UdpPort::bind(config, clock).unwrap()
 }

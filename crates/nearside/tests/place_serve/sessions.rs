@@ -1,5 +1,7 @@
 //! Sessions over HTTP: joins, moves, streams, and a machine that fails.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::common::{Folder, nearside};
@@ -33,6 +35,29 @@ fn allocation(server: &Server, session: &str) -> Value {
         .get(&format!("{session}/allocation"))
         .expect(200)
         .json()
+}
+
+#[test]
+fn what_is_no_name_and_no_object_is_refused_as_documented() {
+    let server = Server::start(&[]);
+    for path in ["/v1/sessions/%ff", "/v1/sessions/%ff/events"] {
+        let refused = server.get(path).expect(400);
+        assert!(refused.json()["error"].is_string(), "{}", refused.body);
+    }
+    let session = server.session(SETUP);
+    for (what, list) in [
+        ("join", r#"["anna", {"west": 5}]"#),
+        ("leave", r#" ["anna"]"#),
+        ("consolidate", "[3]"),
+        ("events", r#"["leave", "anna"]"#),
+    ] {
+        let refused = server.post(&format!("{session}/{what}"), list).expect(400);
+        let error = refused.json()["error"].to_string();
+        assert!(error.contains("an object, not a list"), "{what}: {error}");
+    }
+    let list = r#"[20, "one_way", 0, [{"name": "west"}], [[0]]]"#;
+    let refused = server.post("/v1/sessions", list).expect(400);
+    assert!(refused.body.contains("an object with"), "{}", refused.body);
 }
 
 #[test]
@@ -321,10 +346,16 @@ fn an_event_without_time_changes_nothing() {
 
 /// A session that takes long to consolidate.
 fn crowded(server: &Server) -> String {
-    let size = ["--servers", "300", "--clients", "150", "--bound", "23"];
-    let made = nearside(&[&["place", "generate"], &size[..]].concat()).expect_code(0);
+    crowd_of(
+        server,
+        &["--servers", "300", "--clients", "150", "--bound", "23"],
+    )
+}
+
+fn crowd_of(server: &Server, size: &[&str]) -> String {
+    let made = nearside(&[&["place", "generate"], size].concat()).expect_code(0);
     let world: Value = serde_json::from_str(&made.stdout).unwrap();
-    let setup = json!({ "delay_bound_ms": 23, "steps": 1_000_000, "servers": world["servers"],
+    let setup = json!({ "delay_bound_ms": world["delay_bound_ms"], "steps": 1_000_000, "servers": world["servers"],
         "server_server_ms": world["server_server_ms"] });
     let session = server.session(&setup.to_string());
     for (client, row) in world["client_server_ms"]
@@ -368,6 +399,26 @@ fn who_looks_does_not_wait_for_who_solves_and_who_leaves_stops_it() {
     wait_for("end of the event", || {
         server.metric("events_running") == 0.0
     });
+    assert_eq!(server.get(&session).expect(200).json(), before);
+}
+
+#[test]
+fn a_crowd_at_small_servers_is_given_up_in_time() {
+    let server = Server::start(&["--max-time", "0.3"]);
+    let size = ["--servers", "100", "--clients", "400", "--bound", "60"];
+    let session = crowd_of(&server, &[&size[..], &["--capacity", "6"]].concat());
+    let before = server.get(&session).expect(200).json();
+    assert_eq!(before["kept"], true);
+    for body in [
+        r#"{"max_moves": 400}"#,
+        r#"{"max_moves": 400, "dry_run": true}"#,
+    ] {
+        let started = Instant::now();
+        let refused = server.post(&format!("{session}/consolidate"), body);
+        let took = started.elapsed();
+        refused.expect(503);
+        assert!(took < Duration::from_secs(3), "{took:?}");
+    }
     assert_eq!(server.get(&session).expect(200).json(), before);
 }
 

@@ -55,6 +55,10 @@ fn answers_are_those_of_the_command_and_as_documented() {
         .json();
     check(&document, "MinDelay", &fastest);
     assert_eq!(fastest["delay_ms"], 130.0);
+    assert_eq!(fastest["status"], "optimal");
+    let most = format!("/v1/min-delay?servers={}", u64::MAX);
+    let fastest = server.post(&most, &example()).expect(200).json();
+    assert_eq!(fastest["delay_ms"], 60.0);
     assert_eq!(server.metric("solves_total{status=\"optimal\"}"), 1.0);
 }
 

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -66,6 +67,29 @@ impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.args.join(" "))
     }
+}
+
+/// This program, to be started with other arguments.
+pub(super) fn this_program() -> Result<Command> {
+    let program = std::env::current_exe().context("cannot find the nearside that runs")?;
+    Ok(Command::new(program))
+}
+
+/// An address that was free a moment ago.
+pub(super) fn free_address() -> Result<SocketAddr> {
+    Ok(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+/// Processor time of all threads of a process, in seconds, as the scheduler counts it.
+pub(super) fn processor_s(pid: u32) -> Result<f64> {
+    let tasks = format!("/proc/{pid}/task");
+    let mut nanoseconds = 0;
+    for task in std::fs::read_dir(&tasks).context("it has ended, or this is not Linux")? {
+        let text = std::fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        let first = text.split_whitespace().next();
+        nanoseconds += first.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(nanoseconds as f64 / 1e9)
 }
 
 /// A child that lives; dropped, it is killed.

@@ -1,8 +1,11 @@
 //! What the planner believed of countries and ASes, and why it stopped, as a table.
 
-use nearside_discover::planner::{AsView, CountryView, Explanation, GroupView, Verdict};
+use nearside_discover::planner::{
+    AsView, CountryView, Explanation, GroupView, StopReason, Verdict,
+};
 use nearside_report::{Cell, Column, Table, text};
-use nearside_types::Rtt;
+
+use crate::faces::numbers::count;
 
 /// Countries told about, and ASes of each: what comes after them decided nothing.
 const COUNTRIES: usize = 20;
@@ -44,19 +47,34 @@ fn why(explanation: &Explanation) -> String {
         Some(Verdict::FewMissing) => "enough of the playable servers are found",
         Some(Verdict::NotWorthIt) => "nothing promises enough playable servers for a probe",
         Some(Verdict::BestFound) => "no better server is likely",
+        Some(Verdict::BetterNotWorthIt) => "no server promises enough to be a better one",
+        None if explanation.stopped == Some(StopReason::Exhausted) => "every server was probed",
         None => "not by its own decision",
     };
     format!(
-        "What the planner believed, and why it stopped: {end}. It expects {:.1} playable servers \
-and {:.2} better ones among those not probed; the most promising probe had {promise:.1} % to find \
-a playable one.",
-        explanation.expected_missed, explanation.expected_better
+        "What the planner believed, and why it stopped: {end}. It expects {} and \
+{} among those not probed; the most promising probe had {promise:.1} % to find a playable one. \
+RTTs in brackets are believed: nobody has answered there.",
+        about(explanation.expected_missed, "playable server"),
+        about(explanation.expected_better, "better one"),
     )
 }
 
+/// An expectation in whole ones: nobody meets a third of a server.
+fn about(expected: f64, what: &str) -> String {
+    match expected.round() as u64 {
+        0 => format!("hardly any {what}"),
+        some => format!("about {}", count(some, what)),
+    }
+}
+
 fn country_cells(country: &CountryView, explanation: &Explanation) -> Vec<Cell> {
-    let name = country.country.map_or("?".to_owned(), |c| c.to_string());
-    cells(name, String::new(), &country.all, explanation)
+    cells(
+        country.place.to_string(),
+        String::new(),
+        &country.all,
+        explanation,
+    )
 }
 
 fn as_cells(view: &AsView, explanation: &Explanation) -> Vec<Cell> {
@@ -65,7 +83,6 @@ fn as_cells(view: &AsView, explanation: &Explanation) -> Vec<Cell> {
 }
 
 fn cells(country: String, asn: String, view: &GroupView, explanation: &Explanation) -> Vec<Cell> {
-    let typical = view.typical_rtt.map(Rtt::as_millis_f64);
     vec![
         Cell::Text(country),
         Cell::Text(asn),
@@ -73,10 +90,22 @@ fn cells(country: String, asn: String, view: &GroupView, explanation: &Explanati
         Cell::Count(view.probed.into()),
         Cell::Count(view.answered.into()),
         Cell::Count(view.playable.into()),
-        typical.map_or(Cell::Missing, |ms| Cell::number(ms, 0)),
-        Cell::number(view.expected_left, 1),
+        rtt(view),
+        Cell::number(
+            view.expected_left,
+            if view.expected_left < 10.0 { 1 } else { 0 },
+        ),
         Cell::Text(reason(view, explanation).to_owned()),
     ]
+}
+
+/// The typical RTT of the answers; in brackets what is believed where there are none.
+fn rtt(view: &GroupView) -> Cell {
+    match (view.typical_rtt, view.believed_rtt) {
+        (Some(typical), _) => Cell::number(typical.as_millis_f64(), 0),
+        (None, Some(believed)) => Cell::Text(format!("({:.0})", believed.as_millis_f64())),
+        (None, None) => Cell::Missing,
+    }
 }
 
 /// Expected servers from which on a group was not left for its distance.
@@ -85,9 +114,10 @@ const SOME: f64 = 0.5;
 /// Why no more of a group was probed.
 fn reason(view: &GroupView, explanation: &Explanation) -> &'static str {
     let some_left = view.expected_left >= SOME;
+    let is_about_the_best = explanation.verdict.is_some_and(Verdict::is_about_the_best);
     match view.typical_rtt {
         _ if view.probed == view.servers => "all probed",
-        _ if some_left && explanation.verdict == Some(Verdict::BestFound) => "no better one likely",
+        _ if some_left && is_about_the_best => "playable, but hardly better",
         _ if some_left && explanation.stopped.is_none() => "cut short",
         _ if some_left => "few left, thinly spread",
         None if view.probed == 0 => "far, to judge by its neighbours",
@@ -100,7 +130,8 @@ fn reason(view: &GroupView, explanation: &Explanation) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearside_discover::planner::StopReason;
+    use nearside_discover::planner::PlaceName;
+    use nearside_types::Rtt;
 
     fn view(servers: u32, probed: u32, typical_ms: Option<u32>) -> GroupView {
         GroupView {
@@ -109,6 +140,7 @@ mod tests {
             answered: typical_ms.map_or(0, |_| probed),
             playable: 0,
             typical_rtt: typical_ms.map(|ms| Rtt::from_micros(ms * 1000)),
+            believed_rtt: Some(Rtt::from_micros(typical_ms.unwrap_or(140) * 1000)),
             expected_left: 0.04,
         }
     }
@@ -134,13 +166,25 @@ mod tests {
         };
         let of = |explanation: &Explanation| reason(&some_left, explanation);
         let own_end = |verdict| explanation(Some(verdict));
-        assert_eq!(of(&own_end(Verdict::BestFound)), "no better one likely");
+        assert_eq!(
+            of(&own_end(Verdict::BestFound)),
+            "playable, but hardly better"
+        );
         assert_eq!(of(&own_end(Verdict::NotWorthIt)), "few left, thinly spread");
         let cut_short = Explanation {
             stopped: None,
             ..explanation(None)
         };
         assert_eq!(of(&cut_short), "cut short");
+    }
+
+    #[test]
+    fn a_full_scan_ended_because_nothing_was_left() {
+        let whole = Explanation {
+            stopped: Some(StopReason::Exhausted),
+            ..explanation(None)
+        };
+        assert!(why(&whole).contains("every server was probed"));
     }
 
     fn explanation(verdict: Option<Verdict>) -> Explanation {
@@ -158,11 +202,11 @@ mod tests {
     #[test]
     fn countries_come_with_their_ases_and_the_end_is_explained() {
         let country = CountryView {
-            country: "AU".parse().ok(),
+            place: PlaceName::Country("AU".parse().unwrap()),
             all: view(40, 40, Some(31)),
             ases: vec![AsView {
                 asn: None,
-                all: view(7, 2, Some(300)),
+                all: view(7, 0, None),
             }],
         };
         let explanation = Explanation {
@@ -174,9 +218,10 @@ mod tests {
         let text = text.join(" ");
         for words in [
             "enough of the playable servers are found",
-            "expects 12.3 playable servers",
+            "expects about 12 playable servers and hardly any better one",
             "AU",
             "all probed",
+            "? 7 0 0 0 (140) 0.0 far",
             "and 5 countries with less",
         ] {
             assert!(text.contains(words), "no `{words}` in\n{text}");

@@ -19,7 +19,7 @@ use nearside_types::ServerAddr;
 use nearside_wire::list::OriginForm;
 use nearside_wire::steam::Region;
 use nearside_world::farm::FarmConfig;
-use nearside_world::{Game as LabGame, ListMasterConfig, WorldParams};
+use nearside_world::{Game as LabGame, WorldParams};
 
 use crate::cli::{BrowseArgs, OriginSourceArgs, ShowingArgs, SourceArgs};
 use crate::commands::{challenge_policy, share};
@@ -44,6 +44,7 @@ pub(super) struct Lists {
 
 pub(super) fn lists(
     args: &BrowseArgs,
+    favourites: Vec<ServerAddr>,
     planner: PlannerConfig,
     seed: u64,
     clock: MonotonicClock,
@@ -54,25 +55,11 @@ pub(super) fn lists(
         origin,
         ..
     } = args;
-    if args.lab.is_none()
-        && args.master.is_empty()
-        && args.from.is_empty()
-        && args.file.is_empty()
-        && args.favourites.is_none()
-    {
-        bail!(
-            "nothing to browse: give --lab PLACE, --master HOST:PORT, --from LIST or --file LIST (see --help)"
-        );
-    }
-    let from_stdin = args.file.iter().chain(&args.favourites);
-    if from_stdin.filter(|path| path.as_os_str() == "-").count() > 1 {
-        bail!("standard input can be read only once: give - for one list only");
-    }
     let mut lists = Lists {
         planner,
         masters: Vec::new(),
         servers: servers_from_files(args)?,
-        favourites: favourites(args)?,
+        favourites,
         policy: ListPolicy {
             reach: reach(args),
             per_address: args.per_address,
@@ -138,7 +125,7 @@ fn add_lab(
             challenge: challenge_policy("lab-challenge", &args.lab_challenge)?,
             ..FarmConfig::default()
         },
-        masters: ListMasterConfig::default(),
+        cookies: false,
         master_ports: MasterPorts::USUAL,
         base_port: None,
         seed,
@@ -220,7 +207,27 @@ fn servers_from_files(args: &SourceArgs) -> Result<Vec<ServerAddr>> {
     Ok(servers)
 }
 
-fn favourites(args: &SourceArgs) -> Result<Vec<ServerAddr>> {
+/// Whether there is anything to browse, before anything is read or drawn.
+pub(super) fn check(args: &SourceArgs) -> Result<()> {
+    if args.lab.is_none()
+        && args.master.is_empty()
+        && args.from.is_empty()
+        && args.file.is_empty()
+        && args.favourites.is_none()
+    {
+        bail!(
+            "nothing to browse: give --lab PLACE, --master HOST:PORT, --from LIST or --file LIST (see --help)"
+        );
+    }
+    let from_stdin = args.file.iter().chain(&args.favourites);
+    if from_stdin.filter(|path| path.as_os_str() == "-").count() > 1 {
+        bail!("standard input can be read only once: give - for one list only");
+    }
+    Ok(())
+}
+
+/// The servers that are probed first, each once.
+pub(super) fn favourites(args: &SourceArgs) -> Result<Vec<ServerAddr>> {
     let listed = match &args.favourites {
         Some(path) => read_list(path, args)?,
         None => Vec::new(),

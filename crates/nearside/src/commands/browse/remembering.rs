@@ -37,16 +37,24 @@ impl Remembering {
         Self { cache, game, last }
     }
 
-    /// Keeps what was learned; returns what to say if that fails. A run without answers, or one that
-    /// was cut short after a few, is no reason to forget the last one.
-    pub(super) fn keep(&self, prober: &Prober, snapshot: &Snapshot) -> Option<String> {
+    /// Keeps what was learned; returns what to say if that fails. A run without answers, one that was
+    /// cut short after a few, or that looked at a few servers only, is no reason to forget the last
+    /// one; nor is one that left all but some countries or ASes out (`narrowed`).
+    pub(super) fn keep(
+        &self,
+        prober: &Prober,
+        snapshot: &Snapshot,
+        narrowed: bool,
+    ) -> Option<String> {
         let cache = self.cache.as_ref()?;
         let summary = &snapshot.summary;
         let own_end = matches!(
             summary.stopped,
             Some(StopReason::AutoStop | StopReason::Exhausted | StopReason::Expected)
         );
-        if summary.answered == 0 || (!own_end && summary.answered < WORTH_KEEPING) {
+        let is_small = summary.answered < WORTH_KEEPING;
+        let is_poor = is_small && (!own_end || self.last.is_some());
+        if summary.answered == 0 || narrowed || is_poor {
             return None;
         }
         let last = LastRun::new(SystemTime::now(), &snapshot.servers, prober.memory());

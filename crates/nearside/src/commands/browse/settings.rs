@@ -47,7 +47,7 @@ pub(super) fn planner_config(args: &PlanningArgs, max_rtt: Option<f64>) -> Resul
     match args.planner {
         PlannerKind::Adaptive => {
             refuse_cluster_settings(args)?;
-            config.adaptive = adaptive(args);
+            config.adaptive = adaptive(args)?;
         }
         other if args.objective.is_some() || args.best.is_some() => {
             bail!("--objective and --best are for the adaptive planner, not for {other}")
@@ -78,6 +78,7 @@ pub(super) fn planner_config(args: &PlanningArgs, max_rtt: Option<f64>) -> Resul
     if args.no_auto_stop {
         config = config.never_stopping();
     }
+    config.adaptive.farthest = max_rtt.map(Rtt::from_millis_f64);
     let preferred = max_rtt.map(|max_rtt| max_rtt * STOP_ABOVE_PREFERENCE);
     Ok(match args.stop_rtt.or(preferred) {
         Some(stop_rtt) => config.stopping_at(Rtt::from_millis_f64(stop_rtt)),
@@ -105,14 +106,19 @@ fn refuse_cluster_settings(args: &PlanningArgs) -> Result<()> {
     }
 }
 
-fn adaptive(args: &PlanningArgs) -> AdaptiveConfig {
+fn adaptive(args: &PlanningArgs) -> Result<AdaptiveConfig> {
+    if let (Some(_), Some(objective @ (Objective::Thorough | Objective::Fast))) =
+        (args.best, args.objective)
+    {
+        bail!("--best looks for the best only: leave out --objective {objective}");
+    }
     let usual = match args.best {
         Some(_) => Objective::Best,
         None => Objective::Thorough,
     };
     let mut config = AdaptiveConfig::new().aiming_at(args.objective.unwrap_or(usual));
     config.best = args.best.unwrap_or(config.best);
-    config
+    Ok(config)
 }
 
 fn sample_size(text: &str) -> Result<SampleSize> {
@@ -141,7 +147,25 @@ fn sample_size(text: &str) -> Result<SampleSize> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn a_limit_on_distance_is_the_planner_s_business() {
+        let planner = |flags: &[&str]| {
+            let words = ["nearside", "browse", "--best", "10"].iter().chain(flags);
+            let Command::Browse(args) = Cli::try_parse_from(words).unwrap().command else {
+                panic!("another command");
+            };
+            planner_config(&args.planning, args.showing.max_rtt).unwrap()
+        };
+        let limited = planner(&["--max-rtt", "20"]);
+        assert_eq!(limited.adaptive.farthest, Some(Rtt::from_micros(20_000)));
+        assert_eq!(limited.rtt_stop(), Rtt::from_micros(22_000));
+        assert_eq!(planner(&[]).adaptive.farthest, None);
+    }
 
     #[test]
     fn sample_sizes_are_read_in_every_form() {

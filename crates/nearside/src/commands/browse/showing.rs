@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use nearside_types::{Rtt, ServerAddr};
+use nearside_types::ServerAddr;
 
 use super::settings::filters;
 use crate::cli::ShowingArgs;
-use crate::faces::{Face, FaceConfig, Format, Selection, Terminal};
+use crate::faces::{Face, FaceConfig, Format, Goal, Selection, Terminal};
 
 /// Whether a table is shown: asked for, or the default on a terminal.
 pub(super) fn is_table(args: &ShowingArgs) -> bool {
@@ -17,8 +17,8 @@ pub(super) fn is_table(args: &ShowingArgs) -> bool {
     }
 }
 
-/// Unless told otherwise, as many as were looked for; else, on a terminal, as many rows as fit: thousands would scroll the nearest
-/// ones, which matter most, out of sight.
+/// Unless told otherwise, as many as were looked for; else, on a terminal, as many rows as fit:
+/// thousands would scroll the nearest ones, which matter most, out of sight.
 fn top(args: &ShowingArgs, best: Option<usize>) -> Option<NonZeroUsize> {
     const HEADING_AND_SUMMARY: usize = 8;
     const LEAST: usize = 10;
@@ -31,23 +31,17 @@ fn top(args: &ShowingArgs, best: Option<usize>) -> Option<NonZeroUsize> {
     wanted.or_else(|| fits.and_then(NonZeroUsize::new))
 }
 
-/// `best` is how many servers are looked for, if not all.
-pub(super) fn face(
-    args: &ShowingArgs,
-    best: Option<usize>,
-    favourites: &[ServerAddr],
-    stop_rtt: Rtt,
-) -> Face<'static> {
+pub(super) fn face(args: &ShowingArgs, goal: Goal, favourites: &[ServerAddr]) -> Face<'static> {
     let selection = Selection {
         filters: filters(args),
         sort: args.sort,
-        top: top(args, best),
+        top: top(args, goal.only_best.then_some(goal.best)),
         favourites: favourites.iter().copied().collect(),
     };
     let config = FaceConfig {
         format: args.format,
         selection,
-        stop_rtt,
+        goal,
         terminal: Terminal::stdout(),
     };
     let notes: Box<dyn Write> = if args.quiet {

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use nearside_master::http::{Limits, Token};
 use nearside_master::upstream::{FetchError, Place, SteamKey, Upstream};
 use nearside_registry::{Ban, Settings};
+use nearside_types::Prefix;
 use serde::Deserialize;
 
 use super::usual_store;
@@ -35,6 +36,8 @@ pub(super) struct MasterConfig {
     pub(super) bgp: BgpSection,
     pub(super) http: Vec<SocketAddr>,
     pub(super) limits: Limits,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub(super) trusted_proxies: Vec<Prefix>,
     pub(super) admin: Option<(SocketAddr, Token)>,
     pub(super) follow: Vec<Upstream>,
     /// Where bans are kept that requests make.
@@ -70,6 +73,7 @@ struct HttpSection {
     connections_per_network: usize,
     arrival_s: u64,
     lifetime_s: u64,
+    trusted_proxies: Vec<Prefix>,
 }
 
 impl Default for HttpSection {
@@ -81,18 +85,31 @@ impl Default for HttpSection {
             connections_per_network: limits.per_network,
             arrival_s: limits.arrival.as_secs(),
             lifetime_s: limits.lifetime.as_secs(),
+            trusted_proxies: Vec::new(),
         }
     }
 }
 
 impl HttpSection {
-    fn limits(&self) -> Limits {
-        Limits {
+    /// Nobody could be served with a limit of 0.
+    fn limits(&self, registry: &Settings) -> Result<Limits> {
+        let given = [
+            ("connections", self.connections == 0),
+            ("connections_per_network", self.connections_per_network == 0),
+            ("arrival_s", self.arrival_s == 0),
+            ("lifetime_s", self.lifetime_s == 0),
+        ];
+        if let Some((name, _)) = given.iter().find(|(_, is_none)| *is_none) {
+            bail!("[http] {name} is 0, so nobody could be served; write at least 1");
+        }
+        Ok(Limits {
             connections: self.connections,
             per_network: self.connections_per_network,
             arrival: Duration::from_secs(self.arrival_s),
             lifetime: Duration::from_secs(self.lifetime_s),
-        }
+            list_bytes_per_second: registry.list_bytes_per_second,
+            ..Limits::default()
+        })
     }
 }
 
@@ -150,10 +167,11 @@ impl MasterConfig {
             listen: listen.or(file.listen).unwrap_or_else(usual_addresses),
             ban_file: ban_file.or_else(|| store.ban_file()),
             store,
+            limits: file.http.limits(&registry)?,
             registry,
             origins: file.origins,
             bgp: file.bgp,
-            limits: file.http.limits(),
+            trusted_proxies: trusted_proxies(args, file.http.trusted_proxies)?,
             http: http.unwrap_or(file.http.listen),
             admin: admin(args, &file.admin)?,
             follow: follow(args, file.follow)?,
@@ -176,7 +194,9 @@ impl MasterConfig {
             ("bgp", self.bgp == running.bgp),
             (
                 "http",
-                self.http == running.http && self.limits == running.limits,
+                self.http == running.http
+                    && self.limits == running.limits
+                    && self.trusted_proxies == running.trusted_proxies,
             ),
             ("admin", self.admin == running.admin),
             ("follow", self.follow == running.follow),
@@ -229,11 +249,16 @@ servers_per_network = {}
 # Addresses, networks and ASes without caps.
 uncapped = []
 # Bytes a second for old clients that cannot repeat a cookie, for each /24 or /48. Above 0 anybody
-# can have so many bytes sent to a victim: keep it at 0 on the open Internet.
+# can have so many bytes sent to a victim: keep it at 0 on the open Internet. Ten seconds' worth can
+# be saved up, and a list that is longer than that is never sent.
 legacy_bytes_per_second = {}
+# Bytes a second of lists to clients that repeat their cookie, for each /24 or /48 that is not
+# uncapped; ten seconds' worth can be saved up, and a list that is longer than that is never sent.
+# The same again for lists with a filter over HTTP, uncapped or not.
+list_bytes_per_second = {}
 # Bytes a second of challenges to GoldSource servers, for each /24 or /48.
 join_challenge_bytes_per_second = {}
-# Bytes a second of challenges to addresses that HTTP requests name, for each /24 or /48.
+# Bytes a second of challenges to addresses that HTTP requests name, for each /24 or /48 that asks.
 claim_challenge_bytes_per_second = {}
 # Servers of other masters in all; further ones are left out.
 followed_servers = {}
@@ -265,6 +290,9 @@ connections_per_network = {}
 # Seconds that the head or body of a request may take to arrive, and that a connection may last.
 arrival_s = {}
 lifetime_s = {}
+# Networks of proxies in front, as [\"127.0.0.1/32\"]. Only behind those the last address of
+# X-Forwarded-For that is none of theirs counts as the visitor's.
+trusted_proxies = []
 
 # The operator's side, on loopback, for requests with `Authorization: Bearer` and the token that is
 # in this file or in the variable NEARSIDE_MASTER_ADMIN_TOKEN.
@@ -281,7 +309,8 @@ lifetime_s = {}
 # interval_s = 60
 
 # Bans, each with a reason that the server's operator is told. They are read again when this file
-# changes. Those made over HTTP are in ban_file, by default bans.toml beside the store.
+# changes. Those made over HTTP are in ban_file, by default bans.toml beside the
+# embedded store, or where that would be.
 # [[ban]]
 # target = \"192.0.2.0/24\"
 # reason = \"fake players\"
@@ -292,6 +321,7 @@ lifetime_s = {}
             settings.servers_per_address,
             settings.servers_per_network,
             settings.legacy_bytes_per_second,
+            settings.list_bytes_per_second,
             settings.join_challenge_bytes_per_second,
             settings.claim_challenge_bytes_per_second,
             settings.followed_servers,
@@ -309,8 +339,24 @@ impl StorePlace {
     fn ban_file(&self) -> Option<PathBuf> {
         match self {
             Self::File(path) => Some(path.with_file_name("bans.toml")),
-            Self::Nowhere | Self::Redis(_) => None,
+            Self::Redis(_) => usual_store().map(|store| store.with_file_name("bans.toml")),
+            Self::Nowhere => None,
         }
+    }
+}
+
+/// Who believes everybody believes whatever visitors write about themselves.
+fn trusted_proxies(args: &MasterArgs, filed: Vec<Prefix>) -> Result<Vec<Prefix>> {
+    let proxies = match args.trusted_proxies.is_empty() {
+        true => filed,
+        false => args.trusted_proxies.clone(),
+    };
+    match proxies.iter().find(|network| network.length() == 0) {
+        Some(all) => bail!(
+            "trusted_proxies: {all} is everybody, so any visitor could pretend to be another; name \
+             the networks of your proxies, as 127.0.0.1/32"
+        ),
+        None => Ok(proxies),
     }
 }
 

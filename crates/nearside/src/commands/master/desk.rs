@@ -9,12 +9,14 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use nearside_master::upstream::Followers;
 use nearside_master::{
-    BanEntry, BanPlace, Command, Operator, OperatorError, OriginStatus, ServiceHandle, SourceStatus,
+    BanEntry, BanPlace, Command, LogStatus, Operator, OperatorError, OriginStatus, ServiceHandle,
+    SourceStatus,
 };
 use nearside_registry::{Ban, BanTarget, Bans};
 use serde::{Deserialize, Serialize};
 
 use super::config::MasterConfig;
+use super::log::Log;
 use super::tables::Tables;
 use crate::cli::MasterArgs;
 
@@ -23,6 +25,7 @@ pub(super) struct Desk {
     args: MasterArgs,
     handle: ServiceHandle,
     tables: Arc<Tables>,
+    pub(super) log: Log,
     pub(super) followers: OnceLock<Followers>,
     papers: Mutex<Papers>,
 }
@@ -33,8 +36,25 @@ struct Papers {
     /// Bans that requests made.
     made: Vec<Ban>,
     /// How the files looked when they were read.
-    stamps: BTreeMap<PathBuf, Option<Stamp>>,
+    stamps: Stamps,
+    changing: Changing,
 }
+
+/// How files looked the last time, if not as when they were read.
+#[derive(Debug, Default)]
+struct Changing(Option<Stamps>);
+
+impl Changing {
+    /// Whether files differ from what was read, and look the same as the last time.
+    fn is_settled(&mut self, now: Stamps, read: &Stamps) -> bool {
+        let changed = (now != *read).then_some(now);
+        let is_settled = changed.is_some() && changed == self.0;
+        self.0 = changed;
+        is_settled
+    }
+}
+
+type Stamps = BTreeMap<PathBuf, Option<Stamp>>;
 
 type Stamp = (SystemTime, u64);
 
@@ -51,29 +71,37 @@ impl Desk {
         config: MasterConfig,
         handle: ServiceHandle,
         tables: Arc<Tables>,
+        log: Log,
     ) -> Result<Self> {
         let made = read_bans(config.ban_file.as_deref())?;
         let desk = Self {
             args: args.clone(),
             handle,
             tables,
+            log,
             followers: OnceLock::new(),
             papers: Mutex::new(Papers {
                 stamps: stamps(&config),
                 config,
                 made,
+                changing: Changing::default(),
             }),
         };
         desk.tell_bans(&desk.papers());
         Ok(desk)
     }
 
-    /// Reads the files again if one of them looks different; gives what changed, or what is wrong.
+    /// Reads the files again if one of them looks different, and the same at two looks: one that is
+    /// being written is no file to believe. Gives what changed, or what is wrong.
     pub(super) fn look(&self) -> Option<Result<Vec<String>, OperatorError>> {
-        let papers = self.papers();
-        let is_changed = stamps(&papers.config) != papers.stamps;
+        let mut papers = self.papers();
+        let now = stamps(&papers.config);
+        let Papers {
+            changing, stamps, ..
+        } = &mut *papers;
+        let is_settled = changing.is_settled(now, stamps);
         drop(papers);
-        is_changed.then(|| self.reload())
+        is_settled.then(|| self.reload())
     }
 
     fn papers(&self) -> MutexGuard<'_, Papers> {
@@ -103,7 +131,11 @@ impl Desk {
         papers.stamps = stamps(&papers.config);
         let config = MasterConfig::resolve(&self.args)?;
         config.registry.check()?;
-        let made = read_bans(config.ban_file.as_deref())?;
+        let made = match config.ban_file.as_deref() {
+            Some(path) => read_bans(Some(path))?,
+            // They are nowhere else.
+            None => papers.made.clone(),
+        };
         let mut changes = Vec::new();
         let before = &papers.config;
         if config.registry != before.registry {
@@ -123,6 +155,18 @@ impl Desk {
         papers.stamps = stamps(&papers.config);
         self.tell_bans(papers);
         Ok(changes)
+    }
+}
+
+impl Papers {
+    /// The bans of the file as it is now, with what somebody has written into it by hand since; a file
+    /// that cannot be read is not written over.
+    fn as_filed(&self) -> Result<Vec<Ban>, OperatorError> {
+        let Some(path) = self.config.ban_file.as_deref() else {
+            return Ok(self.made.clone());
+        };
+        let refuse = |error| OperatorError::Elsewhere(format!("{error:#}; mend that file first"));
+        read_bans(Some(path)).map_err(refuse)
     }
 }
 
@@ -150,8 +194,9 @@ impl Operator for Desk {
             let why = format!("{} is banned by the configuration already", ban.target);
             return Err(OperatorError::Elsewhere(why));
         }
-        let others = papers.made.iter().filter(|made| made.target != ban.target);
-        let made = others.cloned().chain([ban.clone()]).collect();
+        let mut made = papers.as_filed()?;
+        made.retain(|made| made.target != ban.target);
+        made.push(ban);
         self.change(&mut papers, made)
     }
 
@@ -161,9 +206,10 @@ impl Operator for Desk {
             let why = format!("{target} is banned by the configuration: take it out there");
             return Err(OperatorError::Elsewhere(why));
         }
-        let others = papers.made.iter().filter(|made| made.target != target);
-        let made: Vec<Ban> = others.cloned().collect();
-        if made.len() == papers.made.len() {
+        let mut made = papers.as_filed()?;
+        let before = made.len();
+        made.retain(|made| made.target != target);
+        if made.len() == before {
             return Err(OperatorError::NotThere(format!("{target} is not banned")));
         }
         self.change(&mut papers, made)
@@ -182,9 +228,13 @@ impl Operator for Desk {
         let read = self.read_again(&mut self.papers());
         read.map_err(|error| OperatorError::Failed(format!("{error:#}; all stays as it was")))
     }
+
+    fn log(&self) -> LogStatus {
+        self.log.status()
+    }
 }
 
-fn stamps(config: &MasterConfig) -> BTreeMap<PathBuf, Option<Stamp>> {
+fn stamps(config: &MasterConfig) -> Stamps {
     let files = config.file.iter().chain(&config.ban_file);
     files.map(|path| (path.clone(), stamp(path))).collect()
 }
@@ -213,4 +263,23 @@ fn write_bans(path: &Path, bans: &[Ban]) -> Result<()> {
     let beside = path.with_extension("toml.new");
     let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
     written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_again_when_it_has_changed_and_is_no_longer_being_written() {
+        let looks = |length: u64| -> Stamps {
+            let stamp = (SystemTime::UNIX_EPOCH, length);
+            BTreeMap::from([(PathBuf::from("bans.toml"), Some(stamp))])
+        };
+        let read = looks(5);
+        let mut changing = Changing::default();
+        let seen = [5, 0, 3, 9, 9].map(|length| changing.is_settled(looks(length), &read));
+        assert_eq!(seen, [false, false, false, false, true]);
+        assert!(!changing.is_settled(looks(5), &read), "as it was");
+        assert!(!changing.is_settled(looks(9), &read), "one look is none");
+    }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM end the master, SIGHUP makes it read its files again. `ctrlc`, which other
+//! Ctrl-C and SIGTERM end a server, SIGHUP makes it read its files again. `ctrlc`, which other
 //! commands use, takes SIGHUP for an end.
 
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What was signalled.
 #[derive(Debug, Clone)]
-pub(super) struct Signals {
-    pub(super) stop: Stop,
+pub(in crate::commands) struct Signals {
+    pub(in crate::commands) stop: Stop,
     reload: Arc<AtomicBool>,
 }
 
 impl Signals {
     /// Catches the signals from here on.
-    pub(super) fn catch() -> Result<Self> {
+    pub(in crate::commands) fn catch() -> Result<Self> {
         let signals = Self {
             stop: Stop::new()?,
             reload: Arc::default(),
@@ -49,7 +49,7 @@ impl Signals {
     }
 
     /// Whether files should be read again; asked once for each time.
-    pub(super) fn take_reload(&self) -> bool {
+    pub(in crate::commands) fn take_reload(&self) -> bool {
         self.reload.swap(false, Ordering::Relaxed)
     }
 

@@ -11,6 +11,7 @@ use nearside_net::{BgpListener, MonotonicClock, Stop};
 use nearside_origin::{Stack, Timestamp};
 use nearside_types::Origin;
 
+use super::log::Log;
 use crate::commands::origin::listen::blame;
 use crate::commands::origin::listen::live::{Feed, Live};
 use crate::origins::{BgpSection, Origins, now};
@@ -134,12 +135,12 @@ impl FeedListener {
     }
 
     /// Serves neighbours on a thread of its own.
-    pub(super) fn spawn(self, tables: &Tables, stop: &Stop) -> JoinHandle<()> {
-        let (live, stop) = (Arc::clone(&tables.live), stop.clone());
+    pub(super) fn spawn(self, tables: &Tables, stop: &Stop, log: &Log) -> JoinHandle<()> {
+        let (live, stop, log) = (Arc::clone(&tables.live), stop.clone(), log.clone());
         thread::spawn(move || {
             let clock = MonotonicClock::start();
             if let Err(error) = self.0.run(&stop, &clock, &mut Feed(live)) {
-                super::log::say(&format!("feed ended why=\"{error}\""));
+                log.say(&format!("feed ended why={:?}", error.to_string()));
             }
         })
     }

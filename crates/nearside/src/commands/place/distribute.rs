@@ -96,7 +96,7 @@ fn in_virtual_time(
         jitter: Duration::from_secs_f64(args.jitter / 1e3),
         crashes: crashes.to_vec(),
         seed: args.seed,
-        patience: Duration::from_secs_f64(args.time.max(3_600.0)),
+        patience: patience(args, instance, crashes),
     };
     let run = simulate(instance, config, &network);
     Run {
@@ -105,6 +105,16 @@ fn in_virtual_time(
         interrupted: false,
         seconds: run.elapsed.as_secs_f64(),
         messages: Some(run.messages),
+    }
+}
+
+/// Virtual time costs little, but without a player there is nothing to wait for.
+fn patience(args: &DistributeArgs, instance: &Instance, crashes: &[Crash]) -> Duration {
+    let dead: Vec<NodeId> = crashes.iter().map(|crash| crash.node).collect();
+    let last = crashes.iter().map(|crash| crash.at).max();
+    match last {
+        Some(last) if Survivors::of(instance, &dead).clients.is_empty() => last,
+        _ => Duration::from_secs_f64(args.time.max(3_600.0)),
     }
 }
 
@@ -118,7 +128,7 @@ struct Report {
     bound_ms: Delay,
     clients: usize,
     /// Whether the library's ZIZO-Sr-C gives the same seats to those who take part; `None` when turns
-    /// went side by side, since their order is then chance.
+    /// went side by side, since their order is then chance, and when nobody does.
     same_as_library: Option<bool>,
     messages: Option<u64>,
     seconds: f64,
@@ -138,6 +148,7 @@ impl Report {
         let seats = run
             .committed
             .as_ref()
+            .filter(|_| !rest.clients.is_empty())
             .and_then(|committed| rest.seats(committed));
         let verdict = seats
             .as_ref()
@@ -155,14 +166,14 @@ impl Report {
             delay_ms: verdict.as_ref().map(|verdict| verdict.delay),
             bound_ms: bound,
             clients: rest.instance.clients().len(),
-            same_as_library: (args.window == 1).then_some(same),
+            same_as_library: (args.window == 1 && !rest.clients.is_empty()).then_some(same),
             messages: run.messages,
             seconds: run.seconds,
         }
     }
 
     fn in_words(&self) -> String {
-        let bound = show::millis(self.bound_ms);
+        let bound = show::bound(self.bound_ms);
         let took = match self.messages {
             Some(messages) => format!("{:.2} s of virtual time, {messages} messages", self.seconds),
             None => format!("{:.2} s", self.seconds),
@@ -173,9 +184,10 @@ impl Report {
             None => "",
         };
         let (Some(used), Some(delay)) = (self.servers_used, self.delay_ms) else {
-            let why = match self.bound_unmet {
-                true => format!("step 1 does not keep {bound} ms"),
-                false => "nobody has committed".to_owned(),
+            let why = match (self.clients, self.bound_unmet) {
+                (0, _) => "no player lives".to_owned(),
+                (_, true) => format!("step 1 does not keep {bound} ms"),
+                (_, false) => "nobody has committed".to_owned(),
             };
             return format!("Not committed: {why} ({took}).{library}\n");
         };

@@ -79,12 +79,25 @@ impl Effort {
         self.stop.is_stopped()
     }
 
+    /// Whether steps were given, which then end the work and not the clock.
+    pub(super) const fn counts_steps(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// How much of the time is gone: 1 and above is too much.
+    fn share_gone(&self) -> f64 {
+        match self.stop.is_stopped() || self.limit.is_zero() {
+            true => f64::INFINITY,
+            false => self.started.elapsed().div_duration_f64(self.limit),
+        }
+    }
+
     /// Solves with a budget of these means, and says on a terminal what it is at.
     pub(super) fn spend<R>(&self, what: &str, solve: impl FnOnce(&Budget<'_>) -> R) -> R {
         let _sign = SignOfLife::new(what, self.limit);
-        let time_is_up = || self.stop.is_stopped() || self.started.elapsed() >= self.limit;
+        let gone = || self.share_gone();
         let budget = Budget::unlimited(self.seed)
-            .with_deadline(&time_is_up)
+            .with_clock(&gone)
             .with_workers(&self.pool);
         let budget = match self.steps {
             Some(steps) => budget.with_steps(steps),

@@ -1,7 +1,7 @@
 //! `nearside place min-delay`: what a number of servers can do at best.
 
 use anyhow::Result;
-use nearside_placement::{Delay, Instance, MinDelay, min_delay};
+use nearside_placement::{Delay, Instance, MinDelay, MinDelayError, Status, min_delay};
 use serde::Serialize;
 
 use super::args::{MinDelayArgs, PlaceFormat};
@@ -19,7 +19,7 @@ pub(super) fn run(args: &MinDelayArgs) -> Result<Exit> {
         min_delay(&file.instance, args.servers, budget)
     });
     let (seconds, seed) = (effort.seconds(), effort.seed());
-    let answer = Answer::new(&file.instance, args.servers, found.as_ref(), seconds, seed);
+    let answer = Answer::new(&file.instance, args.servers, &found, seconds, seed);
     show::print(&match show::format(args.format) {
         PlaceFormat::Table => answer.in_words(),
         PlaceFormat::Json => show::json(&answer)?,
@@ -27,14 +27,16 @@ pub(super) fn run(args: &MinDelayArgs) -> Result<Exit> {
     })?;
     Ok(match found {
         _ if effort.interrupted() => Exit::Interrupted,
-        Some(_) => Exit::Done,
-        None => Exit::Negative,
+        Ok(_) => Exit::Done,
+        Err(_) => Exit::Negative,
     })
 }
 
 /// The JSON of `min-delay`, also of the service.
 #[derive(Serialize)]
 pub(super) struct Answer<'a> {
+    /// As of `solve`: whether nothing faster exists, or nothing at all, or nobody knows.
+    status: Status,
     servers: usize,
     servers_used: Option<usize>,
     delay_ms: Option<Delay>,
@@ -49,11 +51,14 @@ impl<'a> Answer<'a> {
     pub(super) fn new(
         instance: &'a Instance,
         servers: usize,
-        found: Option<&'a MinDelay>,
+        found: &'a Result<MinDelay, MinDelayError>,
         seconds: f64,
         seed: u64,
     ) -> Self {
+        let status = status(found);
+        let found = found.as_ref().ok();
         Self {
+            status,
             servers,
             servers_used: found.map(|found| found.servers_used),
             delay_ms: found.map(|found| found.delay),
@@ -71,18 +76,24 @@ impl<'a> Answer<'a> {
     fn in_words(&self) -> String {
         let allowed = show::servers(self.servers);
         let (Some(delay), Some(at_least)) = (self.delay_ms, self.at_least_ms) else {
-            return format!(
-                "{allowed} cannot serve everybody at any bound, or nothing was found in time.\n"
-            );
+            let took = format!("{:.2} s, seed {}", self.seconds, self.seed);
+            return match self.status {
+                Status::Infeasible => {
+                    format!("Impossible: {allowed} cannot serve everybody at any bound ({took}).\n")
+                }
+                _ => format!(
+                    "Nothing found with at most {allowed} so far ({took}); try a longer --time.\n"
+                ),
+            };
         };
         let used = self.servers_used.unwrap_or_default();
         let proof = match self.proven {
             true => "proven to be the smallest".to_owned(),
-            false => format!("not below {} ms", show::millis(at_least)),
+            false => format!("not below {} ms", show::not_below(at_least)),
         };
         format!(
             "{} ms with at most {allowed} ({used} used), {proof} ({:.2} s, seed {}).\n",
-            show::millis(delay),
+            show::as_bound(delay),
             self.seconds,
             self.seed
         )
@@ -95,14 +106,24 @@ impl<'a> Answer<'a> {
                 .unwrap_or_default()
         };
         format!(
-            "servers,servers_used,delay_ms,at_least_ms,proven\n{},{},{},{},{}\n",
+            "servers,servers_used,delay_ms,at_least_ms,proven,status\n{},{},{},{},{},{}\n",
             self.servers,
             self.servers_used
                 .map(|used| used.to_string())
                 .unwrap_or_default(),
             number(self.delay_ms),
             number(self.at_least_ms),
-            self.proven
+            self.proven,
+            show::word(self.status),
         )
+    }
+}
+
+fn status(found: &Result<MinDelay, MinDelayError>) -> Status {
+    match found {
+        Ok(found) if found.is_proven() => Status::Optimal,
+        Ok(_) => Status::Feasible,
+        Err(MinDelayError::Impossible) => Status::Infeasible,
+        Err(MinDelayError::OutOfBudget) => Status::OutOfBudget,
     }
 }

@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use nearside_placement::session::Event;
+use anyhow::{Context, Result, anyhow};
+use nearside_placement::session::{Event, of_one_line};
 use nearside_placement::{Session, SessionSetup};
 
 use super::args::OnlineArgs;
@@ -37,11 +37,13 @@ fn play(args: &OnlineArgs, name: &str, lines: impl BufRead) -> Result<Exit> {
             continue;
         }
         let Some(session) = &mut session else {
-            let setup = SessionSetup::from_json(line.as_bytes()).with_context(place)?;
+            let setup = SessionSetup::from_json(line.as_bytes());
+            let setup = setup.map_err(|error| anyhow!("{}{}", place(), of_one_line(&error)))?;
             session = Some(Session::new(setup));
             continue;
         };
-        let event: Event = serde_json::from_str(&line).with_context(place)?;
+        let event = serde_json::from_str(&line);
+        let event: Event = event.map_err(|error| anyhow!("{}{}", place(), of_one_line(&error)))?;
         let report = session.handle(&event);
         if !args.quiet {
             serde_json::to_writer(&mut out, &report).map_err(io::Error::from)?;

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Result};
-use nearside_placement::{Allocation, Instance};
+use nearside_placement::{Allocation, Delay, Instance, Status};
 use serde::ser::{Serialize, Serializer};
 
 use super::args::PlaceFormat;
@@ -25,6 +25,11 @@ pub(super) fn print(text: &str) -> Result<()> {
         Err(error) if !is_closed_pipe(&error) => Err(error).context("cannot write the answer"),
         _ => Ok(()),
     }
+}
+
+/// Writes to standard error, beside an answer that has no place for it.
+pub(super) fn tell(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// One JSON document on lines of its own.
@@ -73,11 +78,99 @@ pub(super) fn columns(header: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Milliseconds as people read them.
-pub(super) fn millis(delay: nearside_placement::Delay) -> String {
+pub(super) fn millis(delay: Delay) -> String {
     format!("{:.2}", delay.as_millis())
+}
+
+/// A bound that somebody gave, with all the decimals it has.
+pub(super) fn bound(bound: Delay) -> String {
+    let (exact, short) = (bound.as_millis().to_string(), millis(bound));
+    match exact.len() > short.len() {
+        true => exact,
+        false => short,
+    }
+}
+
+/// A delay that may be given as a bound, and is kept then.
+pub(super) fn as_bound(delay: Delay) -> String {
+    millis(rounded_up(delay, 2))
+}
+
+/// What no delay is below.
+pub(super) fn not_below(delay: Delay) -> String {
+    millis(rounded_down(delay, 2))
+}
+
+/// The smallest bound of so many decimals that a delay keeps, tolerance included. Rounded to the nearest
+/// instead, half of all delays would break the bound that they are shown as.
+pub(super) fn rounded_up(delay: Delay, decimals: usize) -> Delay {
+    let near = nearest(delay, decimals);
+    match delay <= near + Delay::TOLERANCE {
+        true => near,
+        false => near + last_decimal(decimals),
+    }
+}
+
+/// The largest number of so many decimals that a delay is not below.
+pub(super) fn rounded_down(delay: Delay, decimals: usize) -> Delay {
+    let near = nearest(delay, decimals);
+    match near <= delay {
+        true => near,
+        false => near - last_decimal(decimals),
+    }
+}
+
+fn nearest(delay: Delay, decimals: usize) -> Delay {
+    let shown = format!("{:.decimals$}", delay.as_millis());
+    let shown = shown.parse().ok().and_then(Delay::from_millis);
+    shown.unwrap_or(delay)
+}
+
+fn last_decimal(decimals: usize) -> Delay {
+    let millis = 0.1f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX));
+    Delay::from_millis(millis).unwrap_or(Delay::ZERO)
 }
 
 /// `1 server`, `3 servers`.
 pub(super) fn servers(number: usize) -> String {
-    format!("{number} server{}", if number == 1 { "" } else { "s" })
+    counted(number, "server")
+}
+
+/// So many of something.
+pub(super) fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A status by its name in JSON.
+pub(super) fn word(status: Status) -> String {
+    let name = serde_json::to_value(status).unwrap_or_default();
+    name.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rounded_up_it_is_the_smallest_bound_that_is_kept(millis in 0.0f64..1e4, decimals in 0usize..5) {
+            let delay = Delay::from_millis(millis).unwrap();
+            let keeps = |bound: Delay| delay <= bound + Delay::TOLERANCE;
+            let bound = rounded_up(delay, decimals);
+            prop_assert!(keeps(bound));
+            prop_assert!(!keeps(bound - last_decimal(decimals)));
+            prop_assert_eq!(nearest(bound, decimals), bound);
+            let below = rounded_down(delay, decimals);
+            prop_assert!(below <= delay && delay < below + last_decimal(decimals));
+        }
+    }
+
+    #[test]
+    fn a_given_bound_keeps_its_decimals() {
+        let shown = [60.0, 60.5, 18.918].map(|millis| bound(Delay::from_millis(millis).unwrap()));
+        assert_eq!(shown, ["60.00", "60.50", "18.918"]);
+        assert_eq!(as_bound(Delay::from_millis(52.0).unwrap()), "52.00");
+    }
 }

@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use nearside_placement::{
-    Allocation, ClientId, Conflict, Cost, Delay, Instance, Outcome, Status, Task, explain, regroup,
-    verify,
+    Allocation, ClientId, Cost, Delay, Instance, Outcome, Status, Task, explain, regroup, verify,
 };
 use serde::Serialize;
 
 use super::args::{PlaceFormat, SolveArgs};
 use super::effort::Effort;
-use super::show::{self, Assignment};
+use super::show::{self, Assignment, counted};
 use super::{SolverName, input};
 use crate::commands::stop_on_interrupt;
 use crate::exit::Exit;
@@ -25,19 +24,28 @@ pub(super) fn run(args: &SolveArgs) -> Result<Exit> {
     };
     effort.restart();
     let outcome = effort.spend("solving", |budget| args.solver.solver().solve(task, budget));
-    let seconds = effort.seconds();
+    let solving = effort.seconds();
+    let mut asking = 0.0;
     let why = (outcome.status == Status::Infeasible).then(|| {
         effort.restart();
-        effort.spend("asking who makes it impossible", |budget| {
+        let why = effort.spend("asking who makes it impossible", |budget| {
             Impossible::find(task, budget)
-        })
+        });
+        asking = effort.seconds();
+        why
     });
+    let seconds = solving + asking;
     let answer = Answer::new(task, &outcome, args.solver, seconds, effort.seed(), why);
-    show::print(&match show::format(args.format) {
+    let format = show::format(args.format);
+    show::print(&match format {
         PlaceFormat::Json => show::json(&answer)?,
         PlaceFormat::Csv => csv(task.instance, &outcome)?,
         PlaceFormat::Table => answer.in_words(task, &outcome),
     })?;
+    // Rows of players have no place for what went wrong.
+    if format == PlaceFormat::Csv && !outcome.is_within_bound() {
+        show::tell(&answer.summary(&outcome));
+    }
     Ok(match outcome.is_within_bound() {
         _ if effort.interrupted() => Exit::Interrupted,
         true => Exit::Done,
@@ -68,9 +76,16 @@ pub(crate) struct Answer<'a> {
 /// Why a bound cannot be kept, by name.
 #[derive(Serialize)]
 pub(crate) struct Impossible {
-    /// Players who cannot be together within the bound, none of whom could be left out of the blame.
+    reason: Lack,
+    /// How many want places, and how many there are for them; where those are the reason.
+    #[serde(flatten)]
+    crowd: Option<Crowd>,
+    /// Players who cannot be together within the bound. Nobody, where there are not enough places for
+    /// all.
     clients: Vec<String>,
-    /// The smallest delay at which they could.
+    /// Whether none of them could be left out of the blame.
+    clients_is_minimal: bool,
+    /// The smallest delay at which they could; unknown for large groups, or when time was short.
     possible_from_ms: Option<Delay>,
     /// The fewest players to move to another session so that the bound holds for the rest.
     r#move: Vec<String>,
@@ -78,50 +93,127 @@ pub(crate) struct Impossible {
     move_is_minimal: bool,
 }
 
+/// What there is not enough of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Lack {
+    Delay,
+    Places,
+}
+
+/// More players than places.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Crowd {
+    players: usize,
+    places: usize,
+}
+
+impl Crowd {
+    /// All players of an instance, if that is too many of them.
+    fn of_everybody(instance: &Instance) -> Option<Self> {
+        let players = instance.clients().len();
+        let places = instance.too_few_places()?;
+        Some(Self { players, places })
+    }
+
+    /// A group that reaches too few places at any delay.
+    fn of_group(instance: &Instance, group: &[ClientId]) -> Option<Self> {
+        let players = group.len();
+        let places = instance.places_for(group)?;
+        // Who reaches no server at all is just too far away.
+        let mut ways = group.iter().flat_map(|&client| instance.access_row(client));
+        let lacking = places < players && ways.any(|way| way.is_usable());
+        lacking.then_some(Self { players, places })
+    }
+}
+
 impl Impossible {
     pub(crate) fn find(task: Task<'_>, budget: &nearside_placement::Budget<'_>) -> Self {
         let regrouping = regroup(task, budget);
-        let conflict = regrouping.conflicts.first().cloned();
-        let conflict = conflict.or_else(|| explain(task, budget));
-        let name = |&client: &ClientId| task.instance.client_name(client).to_owned();
-        let (clients, possible_from_ms) = match conflict {
-            Some(Conflict { clients, delay }) => (clients.iter().map(name).collect(), delay),
-            None => (Vec::new(), None),
+        let everybody = Crowd::of_everybody(task.instance);
+        let conflict = match everybody {
+            Some(_) => None,
+            None => regrouping.conflicts.first().cloned(),
         };
+        let conflict = conflict.or_else(|| {
+            let asked = everybody.is_none();
+            asked.then(|| explain(task, budget)).flatten()
+        });
+        let group = conflict.as_ref().map_or(&[][..], |group| &group.clients);
+        let crowd = everybody.or_else(|| Crowd::of_group(task.instance, group));
+        let name = |&client: &ClientId| task.instance.client_name(client).to_owned();
         Self {
-            clients,
-            possible_from_ms,
+            reason: match crowd {
+                Some(_) => Lack::Places,
+                None => Lack::Delay,
+            },
+            crowd,
+            clients: group.iter().map(name).collect(),
+            // Where nobody was found in time, that says nothing about who is to blame.
+            clients_is_minimal: conflict
+                .as_ref()
+                .map_or(everybody.is_some(), |group| group.is_minimal),
+            possible_from_ms: conflict.as_ref().and_then(|group| group.delay),
             move_is_minimal: regrouping.is_proven(),
             r#move: regrouping.moved.iter().map(name).collect(),
         }
     }
 
     fn in_words(&self) -> String {
-        let mut text = String::new();
-        if let [one] = &self.clients[..] {
-            let _ = write!(text, "{one} alone is too far from every server");
-        } else if !self.clients.is_empty() {
-            let _ = write!(text, "{} cannot be together", list(&self.clients));
+        let mut text = self.why();
+        if self.r#move.is_empty() {
+            return text;
         }
-        match self.possible_from_ms {
-            Some(delay) => {
-                let _ = writeln!(text, " below {} ms.", show::millis(delay));
-            }
-            None if !text.is_empty() => text.push_str(".\n"),
-            None => {}
-        }
-        let least = if self.move_is_minimal {
-            "at least "
-        } else {
+        let number = self.r#move.len();
+        let names = list(&self.r#move);
+        let fewest = if self.move_is_minimal {
             ""
+        } else {
+            "; fewer may do"
         };
-        let _ = writeln!(
-            text,
-            "To keep the bound, move {least}{} of the players to another session: {}.",
-            self.r#move.len(),
-            list(&self.r#move)
-        );
+        let _ = match self.clients.is_empty() && self.crowd.is_some() {
+            true => writeln!(
+                text,
+                "{number} of them have to play another session, whoever they are; for example {names}{fewest}."
+            ),
+            false => writeln!(
+                text,
+                "To keep the bound, move {number} of the players to another session: {names}{fewest}."
+            ),
+        };
         text
+    }
+
+    /// The reason as a sentence on a line of its own, or nothing.
+    fn why(&self) -> String {
+        let group = list(&self.clients);
+        let at_any = match self.possible_from_ms {
+            Some(delay) => format!(" below {} ms", show::as_bound(delay)),
+            None => String::new(),
+        };
+        let rough = match self.clients_is_minimal {
+            true => "",
+            false => "; there was no time to find out who of them has nothing to do with it",
+        };
+        match (self.crowd, &self.clients[..]) {
+            (Some(Crowd { players, places }), []) => {
+                let are = if players == 1 { "is" } else { "are" };
+                let (players, places) = (counted(players, "player"), counted(places, "place"));
+                format!("{players} {are} more than the {places} of all servers.\n")
+            }
+            (Some(Crowd { places, .. }), group_of) => {
+                let reach = if group_of.len() == 1 {
+                    "reaches"
+                } else {
+                    "reach"
+                };
+                let places = counted(places, "place");
+                format!("{group} {reach} servers with {places} in all{rough}.\n")
+            }
+            (None, []) => String::new(),
+            (None, [_]) => format!("{group} alone is too far from every server{at_any}.\n"),
+            (None, _) => format!("{group} cannot be together{at_any}{rough}.\n"),
+        }
     }
 }
 
@@ -166,10 +258,7 @@ impl<'a> Answer<'a> {
     }
 
     fn in_words(&self, task: Task<'_>, outcome: &Outcome) -> String {
-        let mut text = self.headline(outcome);
-        if let Some(why) = &self.impossible {
-            text.push_str(&why.in_words());
-        }
+        let mut text = self.summary(outcome);
         if let Some(allocation) = &outcome.allocation {
             text.push('\n');
             text.push_str(&servers_table(task, allocation));
@@ -177,8 +266,14 @@ impl<'a> Answer<'a> {
         text
     }
 
+    /// How it went, and why it went no better.
+    fn summary(&self, outcome: &Outcome) -> String {
+        let why = self.impossible.as_ref().map(Impossible::in_words);
+        self.headline(outcome) + &why.unwrap_or_default()
+    }
+
     fn headline(&self, outcome: &Outcome) -> String {
-        let bound = show::millis(self.bound_ms);
+        let bound = show::bound(self.bound_ms);
         let took = format!("{}, {:.2} s, seed {}", self.solver, self.seconds, self.seed);
         let found = || {
             let delay = self.delay_ms.map(show::millis).unwrap_or_default();
@@ -199,7 +294,12 @@ impl<'a> Answer<'a> {
                     found()
                 )
             }
-            Status::Infeasible => format!("Impossible: no allocation keeps {bound} ms ({took}).\n"),
+            Status::Infeasible => match self.impossible.as_ref().map(|why| why.reason) {
+                Some(Lack::Places) => {
+                    format!("Impossible at any bound: places are missing ({took}).\n")
+                }
+                _ => format!("Impossible: no allocation keeps {bound} ms ({took}).\n"),
+            },
             Status::BoundUnmet => {
                 let delay = self.delay_ms.map(show::millis);
                 let delay = delay.map_or_else(

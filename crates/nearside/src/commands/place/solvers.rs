@@ -40,6 +40,11 @@ impl SolverName {
         Self::Nearest,
     ];
 
+    /// Whether it goes on until the optimum is proven or the budget is over.
+    pub const fn uses_all_of_a_budget(self) -> bool {
+        matches!(self, Self::Auto | Self::Exact | Self::TightSpan)
+    }
+
     /// The solver itself.
     pub fn solver(self) -> Box<dyn Solver + Send + Sync> {
         match self {

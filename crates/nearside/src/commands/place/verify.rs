@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use nearside_placement::{
     Allocation, Breach, ClientId, Delay, Instance, ServerId, Verdict, verify,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::args::VerifyArgs;
 use super::{input, show};
@@ -16,11 +17,11 @@ use crate::exit::Exit;
 pub(super) fn run(args: &VerifyArgs) -> Result<Exit> {
     let (instance, seats) = files(args)?;
     let file = input::read_from(&args.input, instance, args.seed)?;
-    let name = seats.display();
+    let name = input::name_of(seats);
     let bytes = input::bytes_of(seats)?;
-    let form: Form = serde_json::from_slice(&bytes)
-        .with_context(|| format!("{name}: expected the JSON of `solve`, or {{player: server}}"))?;
-    let (assignment, its_bound) = form.parts().with_context(|| format!("in {name}"))?;
+    let (assignment, its_bound) = seats_of(&bytes).with_context(|| {
+        format!("in {name}: expected the JSON of `solve`, or just {{player: server}}")
+    })?;
     let allocation =
         allocation(&file.instance, &assignment).with_context(|| format!("in {name}"))?;
     let bound = match args.bound.or(its_bound) {
@@ -46,6 +47,11 @@ pub(super) fn run(args: &VerifyArgs) -> Result<Exit> {
 /// Which file is which: a matrix takes the place of the first.
 fn files(args: &VerifyArgs) -> Result<(Option<&Path>, &Path)> {
     let first = args.input.file.as_deref();
+    let standard_input = Some(Path::new("-"));
+    ensure!(
+        first != standard_input || args.allocation.as_deref() != standard_input,
+        "standard input holds one of the two, the instance or the allocation; name a file for the other"
+    );
     match (&args.input.matrix, first, args.allocation.as_deref()) {
         (None, instance, Some(seats)) => Ok((instance, seats)),
         (Some(_), Some(seats), None) => Ok((None, seats)),
@@ -54,28 +60,37 @@ fn files(args: &VerifyArgs) -> Result<(Option<&Path>, &Path)> {
     }
 }
 
-/// An allocation as files have it. Other fields of `solve` do not matter.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Form {
-    Answer {
-        assignment: Option<BTreeMap<String, String>>,
-        bound_ms: f64,
-    },
-    Plain(BTreeMap<String, String>),
+/// Who is where and within which bound, from the JSON of `solve` or from a plain map of names.
+fn seats_of(bytes: &[u8]) -> Result<(BTreeMap<String, String>, Option<f64>)> {
+    let value = input::strict::read(bytes)?;
+    let object = value.as_object().context("it is no object")?;
+    // A plain map may have a player of any name, but none of them is at an object or nowhere.
+    let answer = object.get("assignment").filter(|seats| !seats.is_string());
+    let Some(answer) = answer else {
+        return Ok((servers_of(object)?, None));
+    };
+    let bound = match object.get("bound_ms") {
+        None | Some(Value::Null) => None,
+        Some(bound) => Some(
+            bound
+                .as_f64()
+                .with_context(|| format!("bound_ms: {bound} is not milliseconds"))?,
+        ),
+    };
+    match answer {
+        Value::Object(seats) => Ok((servers_of(seats).context("assignment")?, bound)),
+        Value::Null => bail!("it has no assignment: the bound was not met"),
+        other => bail!("assignment: {other} is not {{player: server}}"),
+    }
 }
 
-impl Form {
-    fn parts(self) -> Result<(BTreeMap<String, String>, Option<f64>)> {
-        match self {
-            Self::Answer {
-                assignment: Some(assignment),
-                bound_ms,
-            } => Ok((assignment, Some(bound_ms))),
-            Self::Answer { .. } => bail!("it has no assignment: the bound was not met"),
-            Self::Plain(assignment) => Ok((assignment, None)),
-        }
-    }
+fn servers_of(seats: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
+    let seat = |(player, server): (&String, &Value)| {
+        let name = server.as_str();
+        let name = name.with_context(|| format!("`{player}`: {server} is not a server's name"))?;
+        Ok((player.clone(), name.to_owned()))
+    };
+    seats.iter().map(seat).collect()
 }
 
 fn allocation(instance: &Instance, assignment: &BTreeMap<String, String>) -> Result<Allocation> {
@@ -147,7 +162,7 @@ impl Report {
             "{verdict}: {}, {} ms of {} ms.\nSlowest path: {}.\n",
             show::servers(self.servers_used),
             show::millis(self.delay_ms),
-            show::millis(self.bound_ms),
+            show::bound(self.bound_ms),
             self.critical_path.join(" > "),
         );
         for breach in &self.breaches {
@@ -186,5 +201,34 @@ fn by_name(instance: &Instance, breach: &Breach) -> String {
                 server(s)
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        format!("{:#}", seats_of(text.as_bytes()).unwrap_err())
+    }
+
+    #[test]
+    fn answers_and_plain_maps_are_both_read() {
+        let (seats, bound) =
+            seats_of(br#"{"assignment": {"anna": "fra"}, "bound_ms": 60}"#).unwrap();
+        assert_eq!((seats["anna"].as_str(), bound), ("fra", Some(60.0)));
+        let (seats, bound) = seats_of(br#"{"assignment": "fra", "anna": "iad"}"#).unwrap();
+        assert_eq!((seats.len(), bound), (2, None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(refusal("[]").contains("no object"));
+        assert!(refusal(r#"{"anna": 7}"#).contains("`anna`: 7 is not"));
+        assert!(refusal(r#"{"anna": "a", "anna": "b"}"#).contains("`anna` is there twice"));
+        let unmet = refusal(r#"{"assignment": null, "bound_ms": 60}"#);
+        assert!(unmet.contains("not met"), "{unmet}");
+        let bound = refusal(r#"{"assignment": {}, "bound_ms": "x"}"#);
+        assert!(bound.contains("bound_ms: \"x\""), "{bound}");
     }
 }

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use nearside_discover::prober::Pace;
-use nearside_sim::{Method, Seeds, Volume, armitage, lee, tradeoff};
+use nearside_sim::{Label, Method, Seeds, Volume, armitage, lee, tradeoff};
 use nearside_world::recorded::MatrixLayout;
 
+use super::ly::{LyArgs, LyNetworkArgs};
 use crate::faces::Format;
 
 /// Experiments in virtual Internets.
@@ -31,6 +32,8 @@ pub enum SimCommand {
     TradeOff(TradeOffArgs),
     /// Figures of Lee, Ko and Calo 2004: the fewest servers within a delay bound, and the optimum
     Lee(LeeArgs),
+    /// Figures of Ly, Hsu and Hefeeda 2010: detours by way of other players, and the oracle
+    Ly(LyArgs),
     /// Every table and figure on one page
     All(AllArgs),
 }
@@ -136,8 +139,8 @@ pub struct HowArgs {
     /// experiment has repeats; 0-1 with --quick]
     #[arg(long, value_name = "SEEDS")]
     pub seeds: Option<Seeds>,
-    /// Small worlds (a tenth of the CS:S servers, a quarter of a session): shows that everything
-    /// works, proves nothing
+    /// Small worlds and short runs (a tenth of the servers, 40 homes, 40 minutes of games): shows that
+    /// everything works, proves nothing
     #[arg(long)]
     pub quick: bool,
     /// Threads to use [default: one for each core]; the results are the same
@@ -159,6 +162,9 @@ pub struct AllArgs {
     /// The folder to write to
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// What detours are tried on.
+    #[command(flatten)]
+    pub network: LyNetworkArgs,
     /// How.
     #[command(flatten)]
     pub how: HowArgs,
@@ -175,7 +181,10 @@ fn items(paper: &str) -> PossibleValuesParser {
   nearside sim compare --planner as,country,oracle --client AU,JP --seeds 0-3
   nearside sim compare --population world.csv.gz --planner as --format csv
   nearside sim compare --matrix planetlab.gz --layout upper-u32-us:490:1 --client 1,40
+  nearside sim compare --planner as,adaptive --client DE --seeds 0-3 --best 10
   nearside sim compare --planner country --client AU --seeds 0-19 --wrong-labels 0.05 --loss 0.02
+  nearside sim compare --planner adaptive --client AU --without country,as
+  nearside sim compare --planner adaptive --stop 200,100,50 --calibration
 
 Every planner meets the same servers, luck and labels. docs/sim.md says what the fields mean.
 
@@ -216,9 +225,18 @@ pub struct CompareArgs {
     /// Seeds and ranges of seeds: 7, 0-19, 0-3,1000-1015
     #[arg(long, value_name = "SEEDS", default_value = "0-3")]
     pub seeds: Seeds,
-    /// Servers nearer than this are playable; planners stop when what is left is farther
-    #[arg(long, value_name = "MS", default_value_t = 200.0, value_parser = crate::cli::positive)]
-    pub stop: f64,
+    /// Servers nearer than this are playable; planners stop when what is left is farther. With
+    /// --calibration several, with commas
+    #[arg(long, value_name = "MS", value_delimiter = ',', default_value = "200", value_parser = crate::cli::positive)]
+    pub stop: Vec<f64>,
+    /// The adaptive planner looks only for the K nearest servers, as with browse --best [default: for
+    /// all playable ones; the fields about the best then speak of ten]
+    #[arg(long, value_name = "K", value_parser = crate::cli::at_least_one)]
+    pub best: Option<usize>,
+    /// Only this share of the servers passes the user's filters (the others are full), 0 to 1; the
+    /// fields about the best speak of those
+    #[arg(long, value_name = "SHARE")]
+    pub matching: Option<f64>,
     /// Probes a second, or a preset as in browse --pace [default: as the game's clients, 140 or 40]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Pace>,
@@ -231,9 +249,15 @@ pub struct CompareArgs {
     /// Share of /16s whose country label is wrong, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub wrong_labels: f64,
+    /// Leave labels off the list: country, as, or both with a comma
+    #[arg(long, value_name = "LABEL", value_delimiter = ',')]
+    pub without: Vec<Label>,
     /// Every probe takes exactly its path's RTT
     #[arg(long)]
     pub no_noise: bool,
+    /// Instead of the runs, what planners said they had missed beside what was missing
+    #[arg(long)]
+    pub calibration: bool,
     /// table, json, ndjson or csv
     #[arg(long, value_name = "FORM", default_value_t = Format::Table)]
     pub format: Format,

@@ -1,10 +1,12 @@
 //! `nearside sim compare`: planners side by side on the same instances.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nearside_report::text;
-use nearside_sim::compare::{Comparison, Row, every_run, over_seeds};
+use nearside_sim::compare::{
+    Calibration, Comparison, Row, calibration, calibration_table, every_run, over_seeds,
+};
 use nearside_sim::{Conditions, World};
 use nearside_types::Rtt;
 use nearside_world::recorded::{RecordedPaths, Trace, read_matrix};
@@ -13,24 +15,42 @@ use nearside_world::{Game, ProbeNoise};
 use super::args::CompareArgs;
 use super::on_threads;
 use super::progress::Bar;
+use super::rows::print_rows;
 use crate::commands::share;
 use crate::exit::Exit;
-use crate::faces::{Format, is_closed_pipe};
+use crate::faces::is_closed_pipe;
 use crate::worlds;
 
 /// Runs the command.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit> {
-    let comparison = comparison(args)?;
-    let bar = Bar::new();
-    let rows = on_threads(args.threads, || comparison.run(&bar))??;
-    drop(bar);
-    match print(&rows, args.format) {
+    let mut comparison = comparison(args)?;
+    let mut runs = Vec::new();
+    for &stop in &args.stop {
+        comparison.conditions.stop = Rtt::from_millis_f64(stop);
+        let bar = Bar::new();
+        let rows = on_threads(args.threads, || comparison.run(&bar))??;
+        runs.extend(rows.into_iter().map(|row| (stop, row)));
+    }
+    match print(args, runs) {
         Err(error) if !is_closed_pipe(&error) => Err(error).context("cannot write the rows"),
         _ => Ok(Exit::Done),
     }
 }
 
+/// The rows, or what they say about planners' word. Each run comes with its stop.
+fn print(args: &CompareArgs, runs: Vec<(f64, Row)>) -> io::Result<()> {
+    if args.calibration {
+        let means = calibration(runs.iter().map(|(stop, row)| (*stop, row)));
+        return print_rows(&means, args.format, |out| means_table(out, &means));
+    }
+    let rows: Vec<Row> = runs.into_iter().map(|(_, row)| row).collect();
+    print_rows(&rows, args.format, |out| table(out, &rows))
+}
+
 fn comparison(args: &CompareArgs) -> Result<Comparison> {
+    if args.stop.len() > 1 && !args.calibration {
+        bail!("rows do not say which --stop they belong to: give one, or --calibration");
+    }
     let world = world(args)?;
     let clients = match args.client.is_empty() {
         true => world.clients().into_iter().map(str::to_owned).collect(),
@@ -45,6 +65,7 @@ fn comparison(args: &CompareArgs) -> Result<Comparison> {
         seeds: args.seeds.clone(),
         conditions: conditions(args, &world)?,
         wrong_labels: share("wrong-labels", args.wrong_labels)?,
+        without: args.without.clone(),
         world,
     })
 }
@@ -124,7 +145,10 @@ fn nodes(args: &CompareArgs, paths: &RecordedPaths) -> Result<Vec<usize>> {
 
 fn conditions(args: &CompareArgs, world: &World) -> Result<Conditions> {
     let mut conditions = Conditions::of_world(world, game(args));
-    conditions.stop = Rtt::from_millis_f64(args.stop);
+    conditions.best = args.best;
+    if let Some(matching) = args.matching {
+        conditions.matching = Some(share("matching", matching)?);
+    }
     conditions.pace = args.rate.unwrap_or(conditions.pace);
     if let Some(loss) = args.loss {
         conditions.farm.loss = share("loss", loss)?;
@@ -135,36 +159,15 @@ fn conditions(args: &CompareArgs, world: &World) -> Result<Conditions> {
     Ok(conditions)
 }
 
-fn print(rows: &[Row], format: Format) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match format {
-        Format::Table => table(&mut out, rows)?,
-        Format::Json => {
-            serde_json::to_writer(&mut out, rows)?;
-            writeln!(out)?;
-        }
-        Format::Ndjson => {
-            for row in rows {
-                serde_json::to_writer(&mut out, row)?;
-                writeln!(out)?;
-            }
-        }
-        Format::Csv => {
-            let mut csv = csv::Writer::from_writer(&mut out);
-            for row in rows {
-                csv.serialize(row)?;
-            }
-            csv.flush()?;
-        }
-    }
-    out.flush()
-}
-
 /// Wide enough for all columns; a narrower terminal wraps, as it does for any wide table.
 const WIDTH: usize = 160;
 
-fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+fn table(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     let runs = text::table(&every_run(rows), WIDTH);
     let seeds = text::table(&over_seeds(rows), WIDTH);
     write!(out, "{runs}\n{seeds}")
+}
+
+fn means_table(out: &mut dyn Write, means: &[Calibration]) -> io::Result<()> {
+    write!(out, "{}", text::table(&calibration_table(means), WIDTH))
 }

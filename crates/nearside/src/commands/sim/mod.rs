@@ -2,13 +2,20 @@
 
 mod args;
 mod compare;
+mod ly;
 mod papers;
 mod progress;
+mod rows;
 
 use anyhow::Result;
 use nearside_sim::{armitage, lee, tradeoff, with_threads};
 
 use crate::exit::Exit;
+
+pub use ly::{
+    LyArgs, LyCollectArgs, LyCommand, LyCoordinatesArgs, LyLagArgs, LyMatrixArgs, LyNetworkArgs,
+    LyPaperArgs, LyRankingArgs, LySettingsArgs,
+};
 
 pub use args::{
     AllArgs, ArmitageAsArgs, ArmitageCountryArgs, CompareArgs, HowArgs, LeeArgs, PaperShowingArgs,
@@ -32,6 +39,7 @@ pub fn run(args: &SimArgs) -> Result<Exit> {
             papers::run(tradeoff::TRADE_OFF, &args.what, &args.how, &args.showing)
         }
         SimCommand::Lee(args) => papers::run(lee::LEE, &args.what, &args.how, &args.showing),
+        SimCommand::Ly(args) => ly::run(args),
         SimCommand::All(args) => papers::all(args),
     }
 }

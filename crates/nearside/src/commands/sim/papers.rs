@@ -8,9 +8,11 @@ use anyhow::{Context, Result};
 use nearside_report::files::{self, File};
 use nearside_report::{Report, html, json, text};
 use nearside_sim::experiment::{Setup, Size, conduct};
+use nearside_sim::ly::Settings;
 use nearside_sim::{Seeds, Volume, everything};
 
 use super::args::{AllArgs, HowArgs, PaperShowingArgs};
+use super::ly;
 use super::on_threads;
 use super::progress::Bar;
 use crate::exit::{Exit, WorldFailure};
@@ -30,14 +32,29 @@ pub(super) fn run(
     showing: &PaperShowingArgs,
 ) -> Result<Exit> {
     let volume = Volume::find(paper).expect("the flags name papers of the catalogue");
+    run_volume(volume, what, how, showing, "")
+}
+
+/// The same of a volume that the catalogue does not have: its network was read from a file, which
+/// `words` name for the line that makes a report again.
+pub(super) fn run_volume(
+    volume: Volume,
+    what: &str,
+    how: &HowArgs,
+    showing: &PaperShowingArgs,
+    words: &str,
+) -> Result<Exit> {
     let setup = setup(how, |size| volume.usual_seeds(size));
     let experiments = volume.chosen(what);
     if let Some(folder) = &showing.out {
         make(folder)?; // before minutes are spent on what cannot be written
     }
     let bar = Bar::new();
-    let reports = on_threads(how.threads, || conduct(&experiments, &setup, &bar))?;
+    let mut reports = on_threads(how.threads, || conduct(&experiments, &setup, &bar))?;
     drop(bar);
+    for report in &mut reports {
+        report.command.push_str(words);
+    }
     if let Some(folder) = &showing.out {
         write_files(folder, reports.iter().flat_map(files::of))?;
     }
@@ -51,10 +68,11 @@ pub(super) fn run(
 pub(super) fn all(args: &AllArgs) -> Result<Exit> {
     make(&args.out)?;
     let setup = setup(&args.how, Setup::usual_seeds);
-    let command = setup.command("all --out DIR");
+    let lab = ly::laboratory(&args.network, Settings::default())?;
+    let command = setup.command("all --out DIR") + &ly::network_words(&args.network);
     let footer = format!("nearside {}, {command}", env!("CARGO_PKG_VERSION"));
     let bar = Bar::new();
-    let page = on_threads(args.how.threads, || everything(&setup, footer, &bar))?;
+    let page = on_threads(args.how.threads, || everything(&setup, lab, footer, &bar))?;
     drop(bar);
     let reports = page.chapters.iter().flat_map(|chapter| &chapter.reports);
     let index = File {
@@ -105,11 +123,11 @@ fn print(reports: &[Report], format: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn make(folder: &Path) -> Result<()> {
+pub(super) fn make(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(|error| failed("make", folder, &error))
 }
 
-fn write_files(folder: &Path, files: impl Iterator<Item = File>) -> Result<usize> {
+pub(super) fn write_files(folder: &Path, files: impl Iterator<Item = File>) -> Result<usize> {
     let mut written = 0;
     for file in files {
         let path = folder.join(&file.name);

@@ -1,6 +1,8 @@
-//! Clients that ask for lists: the whole list of one game, a filtered one, and page after page.
+//! Clients that ask for lists: the whole list of one game, a filtered one, page after page, and what
+//! nobody asked before.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +14,7 @@ use nearside_wire::quake3::master as quake3;
 use nearside_wire::steam;
 
 use super::echo::Echo;
-use super::process::MasterProcess;
+use super::process::Measured;
 use super::{Counted, Traffic};
 
 /// What clients ask for.
@@ -26,15 +28,22 @@ pub(super) enum ListKind {
     Paged,
     /// Pages of one map's servers, a tenth of the game.
     PagedFiltered,
+    /// A map that nobody has, another one each time: the master has to look at all servers of the game.
+    New,
+    /// The same with a mode of any game of a protocol.
+    NewOfAnyGame,
 }
 
 impl ListKind {
-    pub(super) const ALL: [Self; 4] = [
+    /// What clients ask again and again.
+    pub(super) const USUAL: [Self; 4] = [
         Self::Whole,
         Self::Filtered,
         Self::Paged,
         Self::PagedFiltered,
     ];
+    /// What nobody asked before.
+    pub(super) const UNUSUAL: [Self; 2] = [Self::New, Self::NewOfAnyGame];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -42,25 +51,42 @@ impl ListKind {
             Self::Filtered => "filtered lists",
             Self::Paged => "pages",
             Self::PagedFiltered => "filtered pages",
+            Self::New => "new questions",
+            Self::NewOfAnyGame => "new questions, any game",
         }
     }
 
-    /// How many are asked for.
+    /// How many are asked for. Of new questions a master answers only what its allowance for them has
+    /// saved up.
     const fn count(self) -> u32 {
         match self {
             Self::Whole | Self::Filtered => 1_000,
             Self::Paged | Self::PagedFiltered => 100_000,
+            Self::New => 48,
+            Self::NewOfAnyGame => 4,
+        }
+    }
+
+    /// How many ask at a time: as many as the master may meet in one batch, or one where an answer
+    /// takes so long that others would only wait for it.
+    const fn clients(self) -> usize {
+        match self {
+            Self::New | Self::NewOfAnyGame => 1,
+            Self::Whole | Self::Filtered | Self::Paged | Self::PagedFiltered => CLIENTS,
         }
     }
 }
 
-/// As many clients at a time as the master may meet in one batch.
 const CLIENTS: usize = 16;
+
+/// After so long a master's allowance for new questions is full again.
+const SAVED_UP: Duration = Duration::from_secs(5);
 
 /// One client: a socket, and what it asks next.
 struct Client {
     port: UdpPort,
     next: Question,
+    kind: ListKind,
     asked_at: Instant,
 }
 
@@ -82,6 +108,8 @@ impl Question {
             }
             ListKind::Paged => Self::Steam(filter(b"\\gamedir\\cstrike")?),
             ListKind::PagedFiltered => Self::Steam(filter(b"\\gamedir\\cstrike\\map\\de_dust3")?),
+            ListKind::New => Self::Steam(filter(b"\\gamedir\\cstrike")?),
+            ListKind::NewOfAnyGame => Self::Quake3(quake3::ListRequest::new(None, 68)),
         })
     }
 
@@ -89,6 +117,19 @@ impl Question {
         match self {
             Self::Quake3(request) => request.emit(),
             Self::Steam(request) => request.emit(),
+        }
+    }
+
+    /// Makes it one that nobody asked before.
+    fn vary(&mut self) {
+        static ASKED: AtomicU32 = AtomicU32::new(0);
+        let number = ASKED.fetch_add(1, Ordering::Relaxed);
+        match self {
+            Self::Quake3(request) => request.other = vec![format!("gametype=none{number}")],
+            Self::Steam(request) => {
+                let filter = request.filter.clone().without("map");
+                request.filter = filter.with("map", format!("none{number}"));
+            }
         }
     }
 
@@ -112,18 +153,16 @@ impl Question {
         }
     }
 
-    /// Whether a packet ends the answer; a page does, and names the next question.
-    fn is_ended_by(&mut self, packet: &[u8], first: &steam::ListRequest) -> bool {
+    /// Whether a packet ends the answer; a page does, and names the next question. Clients do no more
+    /// with pages than that: it is the master that has to be busy.
+    fn is_ended_by(&mut self, packet: &[u8]) -> bool {
         match self {
             Self::Quake3(_) => packet.ends_with(b"\\EOT\0\0\0"),
             Self::Steam(request) => {
-                let page = steam::ListReply::parse(packet, None);
-                if let Ok(steam::ListReply::List(page)) = page {
-                    let next = request.next_page(&page);
-                    *request = next.unwrap_or_else(|| steam::ListRequest {
-                        filter: request.filter.clone(),
-                        ..first.clone()
-                    });
+                // The last entry of a list is 0.0.0.0:0, which asks for the first page again.
+                if let Some([a, b, c, d, port @ ..]) = packet.last_chunk::<6>() {
+                    let ip = Ipv4Addr::new(*a, *b, *c, *d);
+                    request.seed = SocketAddrV4::new(ip, u16::from_be_bytes(*port));
                 }
                 true
             }
@@ -132,41 +171,47 @@ impl Question {
 }
 
 /// Lists of a master.
-pub(super) fn of_master(master: &MasterProcess, stop: &Stop, kind: ListKind) -> Result<Counted> {
+pub(super) fn of_master(master: &Measured, stop: &Stop, kind: ListKind) -> Result<Counted> {
     let clock = MonotonicClock::start();
-    let mut clients = open(master.addr, kind, &clock)?;
-    let before = master.cpu_s()?;
-    let (packets, run) = ask(&mut clients, master.addr, stop, kind.count(), &clock)?;
-    let count = f64::from(kind.count());
+    if ListKind::UNUSUAL.contains(&kind) {
+        std::thread::sleep(SAVED_UP);
+    }
+    let clients = open(master.addr, kind, &clock)?;
+    of(master, clients, stop, kind.count(), &clock)
+}
+
+/// The same clients with an echo that answers each question with one full page.
+pub(super) fn of_echo(stop: &Stop) -> Result<Counted> {
+    let echo = Measured::echo(Echo::Pages)?;
+    let clock = MonotonicClock::start();
+    let question =
+        Question::of(ListKind::Paged)?.with_cookie(&steam::ListReply::Cookie([7; 4]).emit());
+    let question = question.context("cookies are read as they are written")?;
+    let clients = (0..CLIENTS)
+        .map(|_| client(ListKind::Paged, question.clone(), &clock))
+        .collect::<Result<Vec<_>>>()?;
+    of(&echo, clients, stop, ListKind::Paged.count(), &clock)
+}
+
+fn of(
+    measured: &Measured,
+    mut clients: Vec<Client>,
+    stop: &Stop,
+    count: u32,
+    clock: &MonotonicClock,
+) -> Result<Counted> {
+    let before = measured.cpu_s()?;
+    let (packets, run) = ask(&mut clients, measured.addr, stop, count, clock)?;
+    let count = f64::from(count);
     let traffic = Traffic {
         datagrams: packets as f64 + count,
-        cpu_s: master.cpu_s()? - before,
+        cpu_s: measured.cpu_s()? - before,
         ..run
     };
     Ok((count, traffic))
 }
 
-/// The same with an echo that answers each question with one packet of the usual size.
-pub(super) fn of_echo(stop: &Stop) -> Result<Counted> {
-    const PACKET: [u8; 1392] = [0x66; 1392];
-    let echo = Echo::start(|_| Some(&PACKET))?;
-    let clock = MonotonicClock::start();
-    let question = Question::of(ListKind::Paged)?;
-    let mut clients = (0..CLIENTS)
-        .map(|_| client(question.clone(), &clock))
-        .collect::<Result<Vec<_>>>()?;
-    let count = ListKind::Paged.count();
-    let (_, run) = ask(&mut clients, echo.addr, stop, count, &clock)?;
-    let echoed = echo.finish()?;
-    let traffic = Traffic {
-        datagrams: echoed.datagrams as f64,
-        cpu_s: echoed.cpu.as_secs_f64(),
-        ..run
-    };
-    Ok((f64::from(count), traffic))
-}
-
-fn client(question: Question, clock: &MonotonicClock) -> Result<Client> {
+fn client(kind: ListKind, question: Question, clock: &MonotonicClock) -> Result<Client> {
     let config = PortConfig {
         icmp_errors: IcmpErrors::Ignore,
         ..PortConfig::at((Ipv4Addr::LOCALHOST, 0).into())
@@ -174,6 +219,7 @@ fn client(question: Question, clock: &MonotonicClock) -> Result<Client> {
     Ok(Client {
         port: UdpPort::bind(config, clock)?,
         next: question,
+        kind,
         asked_at: Instant::now(),
     })
 }
@@ -183,8 +229,8 @@ fn open(master: SocketAddr, kind: ListKind, clock: &MonotonicClock) -> Result<Ve
     let stop = Stop::new()?;
     let mut buffers = RecvBuffers::new();
     let mut clients = Vec::new();
-    for _ in 0..CLIENTS {
-        let mut client = client(Question::of(kind)?, clock)?;
+    for _ in 0..kind.clients() {
+        let mut client = client(kind, Question::of(kind)?, clock)?;
         client.port.send(master, &client.next.emit(), None)?;
         wait(
             [&client.port],
@@ -211,10 +257,6 @@ fn ask(
     count: u32,
     clock: &MonotonicClock,
 ) -> Result<(u64, Traffic)> {
-    let first = match &clients[0].next {
-        Question::Steam(request) => request.clone(),
-        Question::Quake3(_) => steam::ListRequest::new(steam::Filter::default()),
-    };
     let mut buffers = RecvBuffers::new();
     let (mut asked, mut done, mut packets) = (0, 0, 0_u64);
     let mut latencies = Vec::new();
@@ -240,7 +282,7 @@ fn ask(
             let next = &mut client.next;
             let read = |datagram: Datagram<'_>| {
                 packets += 1;
-                ended |= next.is_ended_by(datagram.payload, &first);
+                ended |= next.is_ended_by(datagram.payload);
             };
             client.port.recv_batch(&mut buffers, clock, read)?;
             if ended {
@@ -264,6 +306,9 @@ fn ask(
 }
 
 fn send(client: &mut Client, master: SocketAddr) -> Result<()> {
+    if ListKind::UNUSUAL.contains(&client.kind) {
+        client.next.vary();
+    }
     client.asked_at = Instant::now();
     client.port.send(master, &client.next.emit(), None)?;
     Ok(())

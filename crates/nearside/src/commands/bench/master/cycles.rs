@@ -8,7 +8,7 @@ use nearside_net::Stop;
 use nearside_types::{Moment, quantile};
 
 use super::echo::Echo;
-use super::process::MasterProcess;
+use super::process::Measured;
 use super::{Counted, Traffic};
 use crate::fleet::Fleet;
 
@@ -17,41 +17,27 @@ const PER_CYCLE: f64 = 3.0;
 
 /// Cycles against the echo.
 pub(super) fn of_echo(stop: &Stop, cycles: u32) -> Result<Counted> {
-    let echo = Echo::start(|payload| match payload {
-        [0xFF, 0xFF, 0xFF, 0xFF, b'h', ..] => Some(b"\xFF\xFF\xFF\xFFgetinfo abcdefgh"),
-        b"q" => Some(b"\xFF\xFF\xFF\xFFs\nabcd"),
-        _ => None,
-    })?;
-    let mut fleet = Fleet::open()?;
-    let run = run(&mut fleet, echo.addr, stop, 100_000, cycles)?;
-    let echoed = echo.finish()?;
-    Ok((
-        f64::from(cycles),
-        Traffic {
-            datagrams: echoed.datagrams as f64,
-            cpu_s: echoed.cpu.as_secs_f64(),
-            ..run
-        },
-    ))
+    let echo = Measured::echo(Echo::Cycles)?;
+    of(&mut Fleet::open()?, &echo, stop, 100_000, cycles)
 }
 
 /// Cycles of a master's servers, in turn. The first of each registers it; later on one server in ten
 /// has other players than in the round before.
-pub(super) fn of_master(
+pub(super) fn of(
     fleet: &mut Fleet,
-    master: &MasterProcess,
+    measured: &Measured,
     stop: &Stop,
     servers: u32,
     cycles: u32,
 ) -> Result<Counted> {
-    let before = master.cpu_s()?;
-    let run = run(fleet, master.addr, stop, servers, cycles)?;
+    let before = measured.cpu_s()?;
+    let run = run(fleet, measured.addr, stop, servers, cycles)?;
     // The last answers are on their way, and the store has its group to write.
     std::thread::sleep(Duration::from_millis(700));
     let cycles = f64::from(cycles);
     let traffic = Traffic {
         datagrams: PER_CYCLE * cycles,
-        cpu_s: master.cpu_s()? - before,
+        cpu_s: measured.cpu_s()? - before,
         ..run
     };
     Ok((cycles, traffic))
@@ -86,7 +72,7 @@ fn run(
         fleet.flush();
         let until = fleet.clock().now() + Duration::from_millis(500);
         let clock = *fleet.clock();
-        let answered = fleet.answer(until, stop, |number| {
+        let answered = fleet.answer(until, stop, |number, _| {
             let passed = clock.now() - sent_at[number as usize];
             latencies.push(passed.as_secs_f64() * 1e3);
         })?;

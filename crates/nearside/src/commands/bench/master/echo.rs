@@ -1,71 +1,114 @@
-//! The yardstick: a loop that receives and sends the same datagrams as a master, by the same calls,
-//! and neither checks, looks up nor keeps anything.
+//! The yardstick: a process that receives and sends the same datagrams as a master, by the same
+//! calls, and neither checks, looks up nor keeps anything.
+//!
+//! It is this program again, told by the environment to be the echo: a thread beside the clients
+//! would be spared the change of address spaces that a master pays for with each wake-up.
 
-use std::net::SocketAddr;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::io::{self, Read};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::LazyLock;
+use std::thread;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use nearside_net::{
     Datagram, IcmpErrors, MonotonicClock, NetError, Outbox, PortConfig, RecvBuffers, Stop, UdpPort,
     wait,
 };
-use rustix::time::{ClockId, clock_gettime};
+use nearside_types::{Origin, ServerAddr};
+use nearside_wire::list::Listed;
+use nearside_wire::steam;
 
-/// What to answer to a datagram, if anything.
-pub(super) type Answer = fn(&[u8]) -> Option<&'static [u8]>;
-
-/// An echo on a thread of its own.
-pub(super) struct Echo {
-    pub(super) addr: SocketAddr,
-    stop: Stop,
-    thread: JoinHandle<Result<Echoed, NetError>>,
+/// Which datagrams it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Echo {
+    /// Challenges of masters.
+    Cycles,
+    /// Full pages of servers, which clients can read.
+    Pages,
 }
 
-/// What went through an echo.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Echoed {
-    pub(super) datagrams: u64,
-    pub(super) cpu: Duration,
-}
+/// Tells a `nearside bench master` to be the echo: what it echoes, and where.
+pub(super) const VARIABLE: &str = "NEARSIDE_BENCH_ECHO";
 
 impl Echo {
-    pub(super) fn start(answer: Answer) -> Result<Self> {
-        let clock = MonotonicClock::start();
-        let config = PortConfig {
-            icmp_errors: IcmpErrors::Ignore,
-            ..PortConfig::at(super::process::free_address()?)
-        };
-        let port = UdpPort::bind(config, &clock)?;
-        let stop = Stop::new()?;
-        let (addr, told) = (port.local_addr(), stop.clone());
-        let thread = thread::spawn(move || serve(port, &clock, &told, answer));
-        Ok(Self { addr, stop, thread })
+    const ALL: [Self; 2] = [Self::Cycles, Self::Pages];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Pages => "pages",
+        }
     }
 
-    /// Ends it and tells what it did.
-    pub(super) fn finish(self) -> Result<Echoed> {
-        self.stop.stop();
-        let ended = self.thread.join();
-        Ok(ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
+    /// What [`VARIABLE`] says for an echo at an address.
+    pub(super) fn told(self, addr: SocketAddr) -> String {
+        format!("{} {addr}", self.name())
+    }
+
+    fn parse(told: &str) -> Option<(Self, SocketAddr)> {
+        let (name, addr) = told.split_once(' ')?;
+        let echo = Self::ALL.into_iter().find(|echo| echo.name() == name)?;
+        Some((echo, addr.parse().ok()?))
+    }
+
+    fn answer(self, payload: &[u8]) -> Option<&'static [u8]> {
+        match (self, payload) {
+            // Whoever waits for the echo to come up.
+            (_, b"?") => Some(b"!"),
+            (Self::Pages, _) => Some(&PAGE),
+            (Self::Cycles, [0xFF, 0xFF, 0xFF, 0xFF, b'h', ..]) => {
+                Some(b"\xFF\xFF\xFF\xFFgetinfo abcdefgh")
+            }
+            (Self::Cycles, b"q") => Some(b"\xFF\xFF\xFF\xFFs\nabcd"),
+            (Self::Cycles, _) => None,
+        }
     }
 }
 
-fn serve(
+/// As full as a master's pages, so that clients have the same work with it.
+static PAGE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let listed = |number: u32| Listed {
+        addr: ServerAddr::new(Ipv4Addr::from_bits(0x7F01_0000 + number).into(), 27015)
+            .expect("the port is not 0"),
+        origin: Origin::default(),
+    };
+    let servers: Vec<Listed> = (0..1000).map(listed).collect();
+    steam::page(&servers, None).emit()
+});
+
+/// Is the echo, until nobody holds the other end of standard input: however the bench ends, this
+/// process ends too.
+pub(super) fn serve(told: &str) -> Result<()> {
+    let (echo, addr) = Echo::parse(told).with_context(|| format!("{VARIABLE} says `{told}`"))?;
+    let clock = MonotonicClock::start();
+    let config = PortConfig {
+        icmp_errors: IcmpErrors::Ignore,
+        ..PortConfig::at(addr)
+    };
+    let port = UdpPort::bind(config, &clock)?;
+    let stop = Stop::new()?;
+    let serving = {
+        let stop = stop.clone();
+        thread::spawn(move || answer(port, &clock, &stop, echo))
+    };
+    io::stdin().read_to_end(&mut Vec::new())?;
+    stop.stop();
+    let ended = serving.join();
+    Ok(ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
+}
+
+fn answer(
     mut port: UdpPort,
     clock: &MonotonicClock,
     stop: &Stop,
-    answer: Answer,
-) -> Result<Echoed, NetError> {
+    echo: Echo,
+) -> Result<(), NetError> {
     let mut buffers = RecvBuffers::new();
     let mut outbox = Outbox::default();
-    let mut datagrams = 0;
     while !wait([&port], stop, None, clock)?.stopped {
         loop {
             let reply = |datagram: Datagram<'_>| {
-                datagrams += 1;
-                if let Some(payload) = answer(datagram.payload) {
-                    datagrams += 1;
+                if let Some(payload) = echo.answer(datagram.payload) {
                     outbox.push(datagram.from, payload, datagram.to_ip);
                 }
             };
@@ -76,16 +119,5 @@ fn serve(
             }
         }
     }
-    Ok(Echoed {
-        datagrams,
-        cpu: thread_time(),
-    })
-}
-
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        time.tv_nsec.unsigned_abs() as u32,
-    )
+    Ok(())
 }

@@ -1,12 +1,15 @@
-//! The measured master: a child process, its processor time and its memory.
+//! What is measured, a master or the echo: a child process, its processor time and its memory.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+
+use super::echo::{self, Echo};
+use crate::commands::bench::child::{free_address, processor_s, this_program};
 
 /// Where the master keeps its servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,15 +18,15 @@ pub(super) enum Keeping {
     Embedded,
 }
 
-/// A master that serves; killed when dropped.
+/// A process that answers; killed when dropped.
 #[derive(Debug)]
-pub(super) struct MasterProcess {
+pub(super) struct Measured {
     child: Child,
     pub(super) addr: SocketAddr,
 }
 
-impl MasterProcess {
-    pub(super) fn start(folder: &Path, keeping: Keeping) -> Result<Self> {
+impl Measured {
+    pub(super) fn master(folder: &Path, keeping: Keeping) -> Result<Self> {
         let addr = free_address()?;
         let store = match keeping {
             Keeping::Nothing => "none",
@@ -32,8 +35,7 @@ impl MasterProcess {
         let _none_before = fs::remove_file(folder.join(store));
         let config = folder.join("master.toml");
         fs::write(&config, configuration(addr, store))?;
-        let program = std::env::current_exe().context("cannot find the nearside that runs")?;
-        let child = Command::new(program)
+        let child = this_program()?
             .args(["master", "--config"])
             .arg(&config)
             .stdin(Stdio::null())
@@ -43,33 +45,39 @@ impl MasterProcess {
             .spawn()
             .context("cannot start nearside master")?;
         let master = Self { child, addr };
-        master.wait_until_it_answers()?;
+        master.wait_until_it_answers(b"\xFF\xFF\xFF\xFFgetservers 71 empty full")?;
         Ok(master)
     }
 
-    fn wait_until_it_answers(&self) -> Result<()> {
+    pub(super) fn echo(what: Echo) -> Result<Self> {
+        let addr = free_address()?;
+        let child = this_program()?
+            .args(["bench", "master"])
+            .env(echo::VARIABLE, what.told(addr))
+            .stdin(Stdio::piped())
+            .spawn()
+            .context("cannot start the echo")?;
+        let echo = Self { child, addr };
+        echo.wait_until_it_answers(b"?")?;
+        Ok(echo)
+    }
+
+    fn wait_until_it_answers(&self, knock: &[u8]) -> Result<()> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_read_timeout(Some(Duration::from_millis(50)))?;
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(20) {
-            socket.send_to(b"\xFF\xFF\xFF\xFFgetservers 71 empty full", self.addr)?;
+            socket.send_to(knock, self.addr)?;
             if socket.recv(&mut [0; 2000]).is_ok() {
                 return Ok(());
             }
         }
-        bail!("nearside master does not answer on {}", self.addr);
+        bail!("nothing answers on {}", self.addr);
     }
 
     /// Of all its threads, in seconds.
     pub(super) fn cpu_s(&self) -> Result<f64> {
-        let tasks = format!("/proc/{}/task", self.child.id());
-        let mut nanoseconds = 0;
-        for task in fs::read_dir(&tasks).context("processor time is told by Linux only")? {
-            let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-            let first = text.split_whitespace().next();
-            nanoseconds += first.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-        }
-        Ok(nanoseconds as f64 / 1e9)
+        processor_s(self.child.id())
     }
 
     /// Resident memory, once nothing more changes.
@@ -84,16 +92,12 @@ impl MasterProcess {
     }
 }
 
-impl Drop for MasterProcess {
+impl Drop for Measured {
     fn drop(&mut self) {
         // It may have ended by itself; then there is nothing to end.
         let _ended = self.child.kill();
         let _ended = self.child.wait();
     }
-}
-
-pub(super) fn free_address() -> Result<SocketAddr> {
-    Ok(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
 fn configuration(addr: SocketAddr, store: &str) -> String {

@@ -19,13 +19,13 @@ pub struct InputArgs {
     #[arg(value_name = "FILE", required_unless_present = "matrix")]
     pub file: Option<PathBuf>,
     /// What the numbers are, where the file does not say: one-way or round-trip
-    #[arg(long, help_heading = INPUT, value_name = "KIND", value_parser = latency)]
+    #[arg(long, help_heading = INPUT, value_name = "KIND", value_parser = latency, conflicts_with = "matrix")]
     pub latency: Option<Latency>,
     /// Delays between servers, where the file has none: a square .csv with names
-    #[arg(long, help_heading = INPUT, value_name = "FILE", conflicts_with = "between_ms")]
+    #[arg(long, help_heading = INPUT, value_name = "FILE", conflicts_with_all = ["between_ms", "matrix"])]
     pub between: Option<PathBuf>,
     /// The same delay between any two servers, where the file has none
-    #[arg(long, help_heading = INPUT, value_name = "MS", value_parser = not_negative)]
+    #[arg(long, help_heading = INPUT, value_name = "MS", value_parser = not_negative, conflicts_with = "matrix")]
     pub between_ms: Option<f64>,
     /// Let servers forward for each other: shortest paths between servers
     #[arg(long, help_heading = INPUT)]
@@ -69,7 +69,8 @@ pub struct EffortArgs {
     /// Seed of random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Threads to use [default: one for each core]; the answer is the same
+    /// Threads that search side by side [default: one for each core]. More find the same sooner: with
+    /// --steps the answer is the same at any number
     #[arg(long, value_name = "N", value_parser = crate::cli::threads)]
     pub threads: Option<usize>,
 }

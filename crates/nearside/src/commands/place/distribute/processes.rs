@@ -225,6 +225,9 @@ impl Cluster {
                 }
                 !due
             });
+            if crashes.is_empty() && !self.somebody_plays() {
+                return Ok(None);
+            }
             if crashes.is_empty() && self.all_agree(&said) {
                 return Ok(said.into_values().last());
             }
@@ -244,6 +247,12 @@ impl Cluster {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+
+    /// Whether any player is left; without one there is nothing to agree on.
+    fn somebody_plays(&self) -> bool {
+        let mut nodes = self.children.keys();
+        nodes.any(|node| matches!(node, NodeId::Client(_)))
     }
 
     /// Everybody has committed the same; or the leader found the bound unmet, which only it reports.

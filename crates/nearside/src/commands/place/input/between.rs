@@ -4,13 +4,13 @@ use anyhow::{Context, Result, bail};
 use nearside_placement::{Delay, DelayMatrix};
 
 use super::super::args::InputArgs;
-use super::{bytes_of, table};
+use super::{bytes_of, name_of, table};
 
 /// A row and a column for each of these servers.
 pub(super) fn matrix(args: &InputArgs, servers: &[String]) -> Result<DelayMatrix> {
     if let Some(path) = &args.between {
         let bytes = bytes_of(path)?;
-        return from_table(&bytes, servers).with_context(|| format!("in {}", path.display()));
+        return from_table(&bytes, servers).with_context(|| format!("in {}", name_of(path)));
     }
     let Some(apart) = args.between_ms.and_then(Delay::from_millis) else {
         bail!(
@@ -36,7 +36,13 @@ fn from_table(bytes: &[u8], servers: &[String]) -> Result<DelayMatrix> {
         let cells = servers.iter().map(|to| {
             let column = find(&known.servers, to, "column")?;
             let millis = known.rows[row][column];
-            Ok(if from == to { Some(0.0) } else { millis })
+            match millis {
+                _ if from != to => Ok(millis),
+                None | Some(0.0) => Ok(Some(0.0)),
+                Some(away) => {
+                    bail!("server `{from}` is {away} ms from itself; write 0 or leave it empty")
+                }
+            }
         });
         rows.push(cells.collect::<Result<Vec<_>>>()?);
     }
@@ -57,6 +63,19 @@ mod tests {
         let matrix = from_table(text, &names(&["fra", "iad"])).unwrap();
         assert_eq!(matrix.get(0, 1).as_millis(), 88.0);
         assert_eq!(matrix.get(1, 0).as_millis(), 87.0);
+    }
+
+    #[test]
+    fn nobody_is_away_from_itself() {
+        let away = b"from,fra,iad\nfra,0,88\niad,87,5\n";
+        let error = from_table(away, &names(&["fra", "iad"])).unwrap_err();
+        assert!(
+            error.to_string().contains("`iad` is 5 ms from itself"),
+            "{error}"
+        );
+        let empty = b"from,fra,iad\nfra,,88\niad,87,-\n";
+        let matrix = from_table(empty, &names(&["fra", "iad"])).unwrap();
+        assert_eq!(matrix.get(1, 1), Delay::ZERO);
     }
 
     #[test]

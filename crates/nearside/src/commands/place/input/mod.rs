@@ -3,6 +3,7 @@
 mod between;
 mod lists;
 mod matrix;
+pub(super) mod strict;
 mod table;
 
 use std::fs::File;
@@ -43,7 +44,7 @@ pub(super) fn read_from(args: &InputArgs, file: Option<&Path>, seed: u64) -> Res
         },
         (None, Some(path)) => {
             let bytes = bytes_of(path)?;
-            parse(args, path, &bytes).with_context(|| format!("in {}", path.display()))?
+            parse(args, path, &bytes).with_context(|| format!("in {}", name_of(path)))?
         }
         (None, None) => bail!("name an instance file, or a matrix with --matrix"),
     };
@@ -111,15 +112,23 @@ fn assemble(
     Ok(Instance::new(parts)?)
 }
 
+/// What to call a file in a sentence.
+pub(super) fn name_of(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => path.display().to_string(),
+    }
+}
+
 /// The bytes of a file or of standard input, unpacked if they are gzip.
 pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
-    let name = path.display();
+    let name = name_of(path);
     let raw = match path.to_str() {
         Some("-") => read_all(io::stdin().lock()),
         _ => File::open(path).and_then(read_all),
     };
     let raw = raw.with_context(|| format!("cannot read {name}"))?;
-    match raw.starts_with(&[0x1f, 0x8b]) {
+    match raw.starts_with(&[0x1f, 0x8b, 0x08]) {
         true => read_all(GzDecoder::new(&raw[..])).with_context(|| format!("cannot unpack {name}")),
         false => Ok(raw),
     }

@@ -1,6 +1,7 @@
 //! Tables of latencies as CSV: a header with the servers' names, then one line for each player, the
 //! name first. An empty cell cannot be used.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -24,10 +25,25 @@ pub(super) fn read(bytes: &[u8]) -> Result<Latencies> {
         "line 1: expected a header such as player,fra,iad with a column for each server"
     );
     let servers: Vec<String> = header.iter().skip(1).map(str::to_owned).collect();
+    let mut columns = HashMap::new();
+    for (column, server) in servers.iter().enumerate() {
+        if let Some(first) = columns.insert(server, column) {
+            let places = [first, column].map(|column| column + 2);
+            bail!(
+                "line 1: server `{server}` has two columns, {} and {}",
+                places[0],
+                places[1]
+            );
+        }
+    }
     let (mut clients, mut rows) = (Vec::new(), Vec::new());
+    let mut lines_of = HashMap::new();
     for record in lines.records() {
         let record = record.context("not a table: every line needs as many cells as the first")?;
         let line = record.position().map_or(0, csv::Position::line);
+        if let Some(first) = lines_of.insert(record[0].to_owned(), line) {
+            bail!("line {line}: `{}` has a line already, {first}", &record[0]);
+        }
         clients.push(record[0].to_owned());
         let cells = record.iter().skip(1).zip(&servers);
         let row = cells.map(|(cell, server)| {
@@ -92,6 +108,18 @@ mod tests {
             "{error}"
         );
         assert!(read(b"players\n").is_err());
+    }
+
+    #[test]
+    fn nobody_stands_in_a_table_twice() {
+        let error = format!("{:#}", read(b"p,fra,iad,fra\n").err().unwrap());
+        assert!(error.contains("`fra` has two columns, 2 and 4"), "{error}");
+        let twice = b"p,fra\nanna,12\nbert,9\nanna,13\n";
+        let error = format!("{:#}", read(twice).err().unwrap());
+        assert!(
+            error.contains("line 4: `anna` has a line already, 2"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -32,7 +32,15 @@ impl Deadline {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.elapsed() >= self.time || self.is_abandoned() || self.stop.is_stopped()
+        self.share_gone() >= 1.0
+    }
+
+    /// How much of the time is gone: 1 and above is too much.
+    pub(super) fn share_gone(&self) -> f64 {
+        match self.is_abandoned() || self.stop.is_stopped() || self.time.is_zero() {
+            true => f64::INFINITY,
+            false => self.elapsed().div_duration_f64(self.time),
+        }
     }
 
     pub(super) fn is_abandoned(&self) -> bool {

@@ -172,7 +172,7 @@ fn happenings() -> [(&'static str, Value); 5] {
     );
     let stream = json!({
         "summary": "Follow a session: server-sent events",
-        "description": "The first event is `view` (a View), then one `report` (a Report) for each event of the session, its number as id; a refused event has none. With Last-Event-ID the stream begins after that number if all reports since are kept, up to 256, and with a new `view` if not. A reader who is too slow gets a new `view` too.",
+        "description": "The first event is `view` (a View), then one `report` (a Report) for each event of the session, its number as id; a refused event has none. With Last-Event-ID the stream begins after that number if all reports since are kept, up to 256 (after a restart, or when the session has slept, those since its last snapshot), and with a new `view` if not. A reader who is too slow gets a new `view` too.",
         "parameters": [{ "name": "Last-Event-ID", "in": "header", "schema": { "type": "integer" } }],
         "responses": {
             "200": content("A stream without end.", "text/event-stream", &json!({ "type": "string" })),

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::{FromRequestParts, Path};
 use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use serde::Serialize;
@@ -53,8 +55,25 @@ async fn collect(body: Body, limit: Limit) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// A body as JSON of a known form.
+/// The session that a path names.
+pub(super) struct Id(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Id {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let id = Path::<String>::from_request_parts(parts, state).await;
+        let Path(id) = id.map_err(|error| Failure::bad_request(error.body_text()))?;
+        Ok(Self(id))
+    }
+}
+
+/// A body as JSON of a known form, which is an object. Readers made for structs also take a list of
+/// their fields, in an order that nobody promised.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Failure::bad_request("expected an object, not a list"));
+    }
     serde_json::from_slice(bytes).map_err(Failure::bad_request)
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use nearside_placement::SessionSetup;
-use nearside_placement::session::{Event, Report, Settlement};
+use nearside_placement::session::{Event, Report, Settlement, latencies_by_server};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::deadline::Deadline;
 use super::face::Face;
 use super::failure::Failure;
-use super::requests::{self, Limit, Written};
+use super::requests::{self, Id, Limit, Written};
 use super::service::{Service, Shared, elsewhere};
 
 /// The largest event: a player's ways to 10,000 servers fit.
@@ -43,26 +43,20 @@ pub(super) async fn list(State(service): State<Shared>) -> Json<serde_json::Valu
 }
 
 /// `GET /v1/sessions/{id}`
-pub(super) async fn show(
-    State(service): State<Shared>,
-    Path(id): Path<String>,
-) -> Result<Written, Failure> {
+pub(super) async fn show(State(service): State<Shared>, Id(id): Id) -> Result<Written, Failure> {
     Ok(Written::text(&look(service, id).await?.view))
 }
 
 /// `GET /v1/sessions/{id}/allocation`
 pub(super) async fn allocation(
     State(service): State<Shared>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<Written, Failure> {
     Ok(Written::text(&look(service, id).await?.allocation))
 }
 
 /// `GET /v1/sessions/{id}/log`
-pub(super) async fn log(
-    State(service): State<Shared>,
-    Path(id): Path<String>,
-) -> Result<Response, Failure> {
+pub(super) async fn log(State(service): State<Shared>, Id(id): Id) -> Result<Response, Failure> {
     let turn = service.reading.admit()?.turn().await?;
     let text = elsewhere(move || {
         let _turn = turn;
@@ -75,7 +69,7 @@ pub(super) async fn log(
 /// `DELETE /v1/sessions/{id}`
 pub(super) async fn remove(
     State(service): State<Shared>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<StatusCode, Failure> {
     work(service, Body::empty(), EVENT, move |service, _, _| {
         service.book.remove(&id)
@@ -94,6 +88,7 @@ pub(super) trait Wish: DeserializeOwned + Send + 'static {
 #[serde(deny_unknown_fields)]
 struct Ways {
     client: String,
+    #[serde(deserialize_with = "latencies_by_server")]
     latencies_ms: BTreeMap<String, Option<f64>>,
 }
 
@@ -148,7 +143,7 @@ impl Wish for Event {
 /// `POST /v1/sessions/{id}/…`: reads a wish and tells what became of it.
 pub(super) async fn take<W: Wish>(
     State(service): State<Shared>,
-    Path(id): Path<String>,
+    Id(id): Id,
     body: Body,
 ) -> Result<Response, Failure> {
     work(service, body, EVENT, move |service, bytes, deadline| {
@@ -170,7 +165,7 @@ struct Consolidation {
 /// `POST /v1/sessions/{id}/consolidate`: does it, or says what it would do.
 pub(super) async fn consolidate(
     State(service): State<Shared>,
-    Path(id): Path<String>,
+    Id(id): Id,
     body: Body,
 ) -> Result<Response, Failure> {
     work(service, body, EVENT, move |service, bytes, deadline| {

@@ -76,10 +76,10 @@ pub(super) async fn solve(
             bound,
         };
         let outcome = effort.spend(|budget| solver.solver().solve(task, budget));
-        let seconds = effort.seconds();
         effort.count(outcome.status);
         let why = (outcome.status == Status::Infeasible)
             .then(|| effort.spend(|budget| Impossible::find(task, budget)));
+        let seconds = effort.seconds();
         let answer = Answer::new(task, &outcome, solver, seconds, effort.means.seed, why);
         Written::new(&answer)
     })
@@ -98,6 +98,7 @@ pub(super) async fn curve(
         let curve = effort.spend(|budget| nearside_placement::curve(&file.instance, budget));
         effort.count("curve");
         Written::new(&Sweep::of_curve(
+            &file.instance,
             &curve,
             effort.seconds(),
             effort.means.seed,
@@ -123,7 +124,7 @@ pub(super) async fn min_delay(
             effort.spend(|budget| nearside_placement::min_delay(instance, query.servers, budget));
         effort.count("min_delay");
         let (seconds, seed) = (effort.seconds(), effort.means.seed);
-        let answer = min_delay::Answer::new(instance, query.servers, found.as_ref(), seconds, seed);
+        let answer = min_delay::Answer::new(instance, query.servers, &found, seconds, seed);
         Written::new(&answer)
     })
     .await
@@ -191,9 +192,9 @@ struct Effort<'s> {
 
 impl Effort<'_> {
     fn spend<R>(&self, solve: impl FnOnce(&Budget<'_>) -> R) -> R {
-        let time_is_up = || self.deadline.is_over();
+        let gone = || self.deadline.share_gone();
         let budget = Budget::unlimited(self.means.seed)
-            .with_deadline(&time_is_up)
+            .with_clock(&gone)
             .with_workers(&self.service.pool);
         match self.means.steps {
             Some(steps) => solve(&budget.with_steps(steps)),

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::face::{Subscription, Told};
 use super::failure::Failure;
+use super::requests::Id;
 use super::service::{Shared, elsewhere};
 
 /// Silence after which a comment is sent, so that dead connections are noticed.
@@ -25,7 +26,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) async fn events(
     State(service): State<Shared>,
-    Path(id): Path<String>,
+    Id(id): Id,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let place = Arc::clone(&service.streams).try_acquire_owned();

@@ -45,9 +45,19 @@ fn questions() -> Value {
                 "impossible": of("Impossible")
             })
         ),
-        "Impossible": object(&["clients", "possible_from_ms", "move", "move_is_minimal"], json!({
-            "clients": names("Players who cannot be together within the bound."),
-            "possible_from_ms": nullable("number"),
+        "Impossible": object(&["reason", "clients", "clients_is_minimal", "possible_from_ms", "move", "move_is_minimal"], json!({
+            "reason": { "enum": ["delay", "places"] },
+            "players": { "type": "integer", "description": "How many want places, where those are the reason." },
+            "places": { "type": "integer", "description": "How many places there are for them." },
+            "clients": names("Players who cannot be together within the bound; nobody, where there are not enough places for all."),
+            "clients_is_minimal": {
+                "type": "boolean",
+                "description": "Whether none of them could be left out; false when the time ended before that was known."
+            },
+            "possible_from_ms": {
+                "type": ["number", "null"],
+                "description": "From which bound on they could be together; null where there is none, for groups of more than 8, or when the time ended first."
+            },
             "move": names("The fewest players to move to another session."),
             "move_is_minimal": { "type": "boolean" }
         })),
@@ -58,7 +68,7 @@ fn questions() -> Value {
             "seed": { "type": "integer" }
         })),
         "CurveRow": object(
-            &["bound_ms", "solver", "status", "servers_used", "cost", "delay_ms", "lower_bound"],
+            &["bound_ms", "solver", "status", "servers_used", "cost", "delay_ms", "lower_bound", "at_least_ms", "proven"],
             json!({
                 "bound_ms": delay(),
                 "solver": { "type": "string" },
@@ -66,12 +76,18 @@ fn questions() -> Value {
                 "servers_used": nullable("integer"),
                 "cost": nullable("number"),
                 "delay_ms": nullable("number"),
-                "lower_bound": nullable("number")
+                "lower_bound": nullable("number"),
+                "at_least_ms": nullable("number"),
+                "proven": {
+                    "type": "boolean",
+                    "description": "Whether nothing cheaper exists within the bound, and nothing faster at the cost."
+                }
             })
         ),
         "MinDelay": object(
-            &["servers", "servers_used", "delay_ms", "at_least_ms", "proven", "assignment", "seconds", "seed"],
+            &["status", "servers", "servers_used", "delay_ms", "at_least_ms", "proven", "assignment", "seconds", "seed"],
             json!({
+                "status": { "enum": ["optimal", "feasible", "infeasible", "out_of_budget"] },
                 "servers": { "type": "integer" },
                 "servers_used": nullable("integer"),
                 "delay_ms": nullable("number"),
