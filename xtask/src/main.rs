@@ -9,6 +9,7 @@
     reason = "a command-line tool speaks by printing"
 )]
 
+mod chance;
 mod cli;
 mod failure;
 mod origin_data;

@@ -16,9 +16,13 @@ use crate::workspace::{Workspace, stem, with_extension};
 pub(crate) const FOLDER: &str = "docs/cli";
 const BINARY: &str = "nearside";
 /// Documents beside the help, and what prints them.
-const DOCUMENTS: [(&str, &[&str]); 2] = [
+const DOCUMENTS: [(&str, &[&str]); 3] = [
     ("docs/place-openapi.json", &["place", "serve", "--openapi"]),
     ("docs/master-openapi.json", &["master", "openapi"]),
+    (
+        "docs/detour-openapi.json",
+        &["detour", "serve", "--openapi"],
+    ),
 ];
 const ADVICE: &str = "run `cargo xtask drift --write` and commit what it wrote";
 

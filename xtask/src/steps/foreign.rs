@@ -14,12 +14,15 @@ pub(crate) enum Foreign {
     Quakestat,
     OpenArena,
     Ip,
+    Nftables,
     Tmux,
     Bird,
     ExaBgp,
     Chromium,
     Redis,
     Nexuiz,
+    Socat,
+    Nginx,
     PythonA2s,
     OrTools,
     Gamedig,
@@ -36,16 +39,19 @@ pub(crate) const STEAM_SERVER_QUERY: &str = "1.1.3";
 const MORE_FOLDERS: [&str; 3] = ["/usr/games", "/usr/sbin", "/sbin"];
 
 impl Foreign {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Quakestat,
         Self::OpenArena,
         Self::Ip,
+        Self::Nftables,
         Self::Tmux,
         Self::Bird,
         Self::ExaBgp,
         Self::Chromium,
         Self::Redis,
         Self::Nexuiz,
+        Self::Socat,
+        Self::Nginx,
         Self::PythonA2s,
         Self::OrTools,
         Self::Gamedig,
@@ -58,12 +64,15 @@ impl Foreign {
             Self::Quakestat => "quakestat",
             Self::OpenArena => "openarena",
             Self::Ip => "ip",
+            Self::Nftables => "nftables",
             Self::Tmux => "tmux",
             Self::Bird => "bird",
             Self::ExaBgp => "exabgp",
             Self::Chromium => "chromium",
             Self::Redis => "redis",
             Self::Nexuiz => "nexuiz",
+            Self::Socat => "socat",
+            Self::Nginx => "nginx",
             Self::PythonA2s => "python-a2s",
             Self::OrTools => "ortools",
             Self::Gamedig => "gamedig",
@@ -76,12 +85,15 @@ impl Foreign {
             Self::Quakestat => find("quakestat").is_some(),
             Self::OpenArena => find("openarena-server").is_some(),
             Self::Ip => find("ip").is_some(),
+            Self::Nftables => find("nft").is_some(),
             Self::Tmux => find("tmux").is_some(),
             Self::Bird => find("bird").is_some(),
             Self::ExaBgp => find("exabgp").is_some(),
             Self::Chromium => has_chromium(),
             Self::Redis => has_redis(),
             Self::Nexuiz => find("nexuiz-server").is_some(),
+            Self::Socat => find("socat").is_some(),
+            Self::Nginx => has_nginx(),
             Self::PythonA2s => has_python(workspace, "python-a2s", PYTHON_A2S),
             Self::OrTools => has_python(workspace, "ortools", OR_TOOLS),
             Self::Gamedig => has_node(workspace, "gamedig", GAMEDIG),
@@ -95,12 +107,15 @@ impl Foreign {
             Self::Quakestat => (find("quakestat").is_some(), &["qstat"]),
             Self::OpenArena => (find("openarena-server").is_some(), &["openarena-server"]),
             Self::Ip => (find("ip").is_some(), &["iproute2"]),
+            Self::Nftables => (find("nft").is_some(), &["nftables"]),
             Self::Tmux => (find("tmux").is_some(), &["tmux"]),
             Self::Bird => (find("bird").is_some(), &["bird2"]),
             Self::ExaBgp => (find("exabgp").is_some(), &["exabgp"]),
             Self::Chromium => (has_chromium(), &["chromium"]),
             Self::Redis => (has_redis(), &["redis-server"]),
             Self::Nexuiz => (find("nexuiz-server").is_some(), &["nexuiz-server"]),
+            Self::Socat => (find("socat").is_some(), &["socat"]),
+            Self::Nginx => (has_nginx(), &["nginx", "libnginx-mod-stream"]),
             Self::PythonA2s | Self::OrTools => (can_make_venv(), &["python3", "python3-venv"]),
             // Only when there is no node: a newer one from elsewhere brings an npm of its own.
             Self::Gamedig | Self::SteamServerQuery => (find("node").is_some(), &["nodejs", "npm"]),
@@ -168,6 +183,12 @@ fn has_chromium() -> bool {
 /// The server, and the client that joins nodes to a cluster (Debian brings it along).
 fn has_redis() -> bool {
     find("redis-server").is_some() && find("redis-cli").is_some()
+}
+
+/// The server, and the module that forwards UDP, which Debian packs by itself.
+fn has_nginx() -> bool {
+    let module = Path::new("/usr/lib/nginx/modules/ngx_stream_module.so");
+    find("nginx").is_some() && module.exists()
 }
 
 fn can_make_venv() -> bool {

@@ -96,12 +96,15 @@ fn install(foreign: Foreign, workspace: &Workspace) -> Result<(), Failure> {
         Foreign::Quakestat
         | Foreign::OpenArena
         | Foreign::Ip
+        | Foreign::Nftables
         | Foreign::Tmux
         | Foreign::Bird
         | Foreign::ExaBgp
         | Foreign::Chromium
         | Foreign::Redis
-        | Foreign::Nexuiz => Ok(()),
+        | Foreign::Nexuiz
+        | Foreign::Socat
+        | Foreign::Nginx => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! All tests of the workspace, then its doctests; hears which tests skipped themselves and why.
 
 use super::foreign;
+use crate::chance::Seed;
 use crate::failure::Failure;
 use crate::process::{self, Overheard};
 use crate::report::{Outcome, Skip};
@@ -11,9 +12,12 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome, Failure> {
     let tests = ["test", "--workspace", "--all-targets", "--no-fail-fast"];
     let doctests = ["test", "--workspace", "--doc", "--no-fail-fast"];
     let mut verdict = Verdict::default();
+    let seed = Seed::find();
+    println!("property tests draw from {seed}");
     for arguments in [&tests, &doctests[..]] {
         let mut command = workspace.cargo(arguments.iter().copied());
-        let heard = process::listen(foreign::tell(&mut command, workspace))?;
+        seed.give(foreign::tell(&mut command, workspace));
+        let heard = process::listen(&mut command)?;
         verdict.hear(&heard)?;
     }
     if verdict.passed == 0 {
@@ -23,7 +27,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome, Failure> {
         ));
     }
     Ok(Outcome::Passed {
-        remark: format!("{} tests", verdict.passed),
+        remark: format!("{} tests, {seed}", verdict.passed),
         skips: verdict.skips,
     })
 }

@@ -9,6 +9,8 @@ pub(super) enum Layer {
     /// Mathematics that more than one engine may stand on.
     Models,
     Engines,
+    /// Engines made of engines, and as pure.
+    Assemblies,
     Worlds,
     Experiments,
     Shells,
@@ -17,19 +19,24 @@ pub(super) enum Layer {
 }
 
 /// Crates that are planned are listed too, so that they are born into their place.
-const TABLE: [(&str, Layer); 16] = [
+const TABLE: [(&str, Layer); 20] = [
     ("nearside", Layer::Faces),
     ("nearside-capi", Layer::Faces),
     ("nearside-net", Layer::Shells),
     ("nearside-master", Layer::Services),
+    ("nearside-player", Layer::Services),
+    ("nearside-directory", Layer::Services),
     ("nearside-sim", Layer::Experiments),
     ("nearside-world", Layer::Worlds),
+    // Test support: networks of namespaces for the tests of shells and faces.
+    ("nearside-testnet", Layer::Worlds),
     ("nearside-discover", Layer::Engines),
     ("nearside-origin", Layer::Engines),
     ("nearside-coords", Layer::Models),
     ("nearside-detour", Layer::Engines),
     ("nearside-placement", Layer::Engines),
     ("nearside-registry", Layer::Engines),
+    ("nearside-tunnel", Layer::Assemblies),
     ("nearside-wire", Layer::Codecs),
     ("nearside-report", Layer::Codecs),
     ("nearside-origin-data", Layer::Vocabulary),
@@ -45,7 +52,7 @@ impl Layer {
 
     /// Pure crates have no I/O, no clock and no randomness of their own.
     pub(super) fn is_pure(self) -> bool {
-        self <= Self::Engines
+        self <= Self::Assemblies
     }
 }
 

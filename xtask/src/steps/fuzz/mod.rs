@@ -1,5 +1,5 @@
 //! Ten seconds for every fuzz target: under libFuzzer where `cargo fuzz` and a nightly compiler are
-//! at hand, else by its property-test twin, repeated with fresh random seeds until the time is up.
+//! at hand, else by its property-test twin, repeated with one seed after the other until the time is up.
 
 mod pairs;
 mod target;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::target::{Target, is_word};
 use super::{SECONDS, pairs, smoke, verdict};
+use crate::chance::Seed;
 use crate::failure::Failure;
 use crate::process;
 use crate::workspace::{Workspace, stem, with_extension};
@@ -37,7 +38,9 @@ impl Twin {
         let started = Instant::now();
         let mut rounds = 0;
         while started.elapsed() < Duration::from_secs(SECONDS) {
-            let said = smoke(&mut self.command(workspace), &self.target)?;
+            let seed = Seed::find().of_round(rounds);
+            let said = smoke(seed.give(&mut self.command(workspace)), &self.target)
+                .map_err(|failure| format!("with {seed}, {failure}"))?;
             self.check_that_all_ran(&said)?;
             rounds += 1;
         }
