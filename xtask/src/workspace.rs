@@ -46,6 +46,10 @@ impl Workspace {
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = self.command("cargo");
         command.args(arguments);
+        // A machine that builds once writes several gigabytes for a second build that never comes.
+        if std::env::var_os("CI").is_some() {
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         command
     }
 

@@ -11,6 +11,7 @@ use super::super::ServerId;
 use super::config::Model;
 use super::evidence::{Blur, Evidence};
 use super::places::Places;
+use super::record::TrackRecord;
 use super::size::HeapBytes;
 use super::tree::{Level, Node, NodeId, Part, ROOT, Tree};
 
@@ -46,6 +47,11 @@ pub(super) struct Group {
     pub(super) alive: f32,
     /// How many answers the belief above it counts for.
     pub(super) strength: f32,
+    /// In whose book bets on it are entered: that of its AS, or of its country while nobody there has
+    /// answered.
+    pub(super) book: NodeId,
+    /// The share of what was promised of that AS that came true, at most 1.
+    pub(super) kept: f32,
     /// Whether slow start forbids to ask it now.
     pub(super) busy: bool,
 }
@@ -257,12 +263,13 @@ impl Beliefs {
     }
 
     /// Renews all beliefs from the top down and hands every group with servers left to `visit`. Of
-    /// all servers the share `alive` answers.
+    /// all servers the share `alive` answers; `record` says which ASes keep what they promise.
     pub(super) fn renew(
         &mut self,
         tree: &Tree,
         model: &Model,
         alive: f32,
+        record: &TrackRecord,
         mut visit: impl FnMut(Group),
     ) {
         for number in 0..self.countries.len() {
@@ -272,7 +279,7 @@ impl Beliefs {
                 alive,
                 busy: false,
             };
-            self.renew_country(tree, model, country, above, &mut visit);
+            self.renew_country(tree, model, country, above, record, &mut visit);
         }
     }
 
@@ -282,10 +289,13 @@ impl Beliefs {
         model: &Model,
         country: NodeId,
         prior: Above,
+        record: &TrackRecord,
         visit: &mut impl FnMut(Group),
     ) {
         let end = tree.node(country).end;
         let mut of_as = 0.0;
+        let mut book = country;
+        let mut kept = record.kept(country, model);
         let mut id = country;
         while id < end {
             let node = tree.node(id);
@@ -308,6 +318,8 @@ impl Beliefs {
             let belief = *belief;
             if node.level == Level::OriginAs {
                 of_as = belief.chances.playable;
+                book = id;
+                kept = record.kept(id, model);
             }
             let part = match belief.evidence {
                 0 => Part::Whole,
@@ -327,9 +339,11 @@ impl Beliefs {
                         playable: scatter(model, node.level, belief.chances.playable, of_as),
                         ..belief.chances
                     },
-                    hope: model.elsewhere * hope(node.level, part, of_country),
+                    hope: (model.elsewhere * hope(node.level, part, of_country)).min(1.0),
                     alive: belief.alive,
                     strength: node.strength,
+                    book,
+                    kept,
                     busy: belief.busy,
                 });
             }
@@ -572,7 +586,8 @@ mod tests {
 
     fn renewed(tree: &Tree, beliefs: &mut Beliefs) -> Vec<Group> {
         let mut groups = Vec::new();
-        beliefs.renew(tree, &MODEL, 1.0, |group| groups.push(group));
+        let record = TrackRecord::default();
+        beliefs.renew(tree, &MODEL, 1.0, &record, |group| groups.push(group));
         groups
     }
 
@@ -666,7 +681,7 @@ mod tests {
         let node = tree.leaf(ServerId(10));
         let mut chance = |whole_as: f32| {
             let model = Model { whole_as, ..MODEL };
-            beliefs.renew(&tree, &model, 1.0, |_| {});
+            beliefs.renew(&tree, &model, 1.0, &TrackRecord::default(), |_| {});
             beliefs.chances(node).playable
         };
         let (with, without) = (chance(0.3), chance(0.0));

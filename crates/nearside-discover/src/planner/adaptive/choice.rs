@@ -38,6 +38,59 @@ impl AdaptivePlanner {
         }
     }
 
+    /// Queues spot checks, if some are due: random servers of those that were given up, the likelier
+    /// ones sooner. Who only ever looks where much is promised never learns that little was promised
+    /// wrongly.
+    pub(super) fn spot_check(&mut self) {
+        let due = self.spot_checks_due();
+        if due == 0 {
+            return;
+        }
+        let groups = std::mem::take(&mut self.groups);
+        let hopes = self.running_hopes(&groups);
+        let all = hopes.last().copied().unwrap_or(0.0);
+        for _ in 0..due {
+            let at = self.rng.random::<f64>() * all;
+            let group = hopes.partition_point(|&hope| hope <= at);
+            if let Some(group) = groups.get(group) {
+                self.spot_check_in(group);
+            }
+        }
+        self.groups = groups;
+    }
+
+    fn spot_checks_due(&self) -> usize {
+        let share = self.config.enough.spot_checks;
+        if self.config.objective == Objective::Best || share <= 0.0 {
+            return 0;
+        }
+        let tried = self.tally.answered + self.tally.silent;
+        let wanted = (share * tried as f32) as usize;
+        wanted
+            .clamp(FEWEST_SPOT_CHECKS, MOST_SPOT_CHECKS)
+            .saturating_sub(self.record.spot_checks())
+    }
+
+    /// The playable servers expected in each group and all before it.
+    fn running_hopes(&self, groups: &[Group]) -> Vec<f64> {
+        let mut sum = 0.0;
+        let expected = groups.iter().map(|group| {
+            let chance = self.record.playable_chance(group, &self.config.model);
+            sum += f64::from(group.left) * f64::from(group.alive * chance);
+            sum
+        });
+        expected.collect()
+    }
+
+    fn spot_check_in(&mut self, group: &Group) {
+        if let Some(server) = self.unprobed(group.node, group.part) {
+            let z_best = self.beliefs.z_best();
+            let model = &self.config.model;
+            self.record.spot_check(server, group, z_best, model);
+            self.ask(server);
+        }
+    }
+
     /// How many probes to decide on. A decision is worth most while little is known, and costs most
     /// when much is: so one more at once for every hundred servers that were tried.
     fn batch(&self) -> usize {
@@ -86,8 +139,7 @@ impl AdaptivePlanner {
                 debug_assert!(false, "{group:?} has servers left");
                 break;
             };
-            self.record
-                .bet(server, group.chances, self.beliefs.z_best());
+            self.record.bet(server, group, self.beliefs.z_best());
             self.ask(server);
             group.left -= 1;
             asked += 1;
@@ -120,6 +172,11 @@ impl AdaptivePlanner {
 
 /// A tenth of a second at 140 probes a second.
 const LARGEST_BATCH: usize = 14;
+
+/// Fewer say nothing …
+const FEWEST_SPOT_CHECKS: usize = 5;
+/// … and more say little that is new.
+const MOST_SPOT_CHECKS: usize = 100;
 
 /// A probe that promises less than this share of the most promising one, which may be waiting for an
 /// answer, waits too. Without it a full scan fills the time with far servers while slow start holds

@@ -118,6 +118,13 @@ pub struct Model {
     pub doubt: f32,
     /// The same for the best.
     pub best_doubt: f32,
+    /// How many hits the model's word counts for beside the record of a single AS, which can only
+    /// lower what is believed of it: servers that stand just beyond the RTT to stop at promise much
+    /// and keep nothing. Infinity: the record does not count.
+    pub as_doubt: f32,
+    /// How many hits the model's word on servers that were given up counts for beside spot checks of
+    /// them.
+    pub spot_check_doubt: f32,
     /// An AS has networks in many cities: whatever some of them answered, the others are worth a
     /// probe as if they had at least this share of their country's chance to be playable.
     pub elsewhere: f32,
@@ -174,6 +181,9 @@ pub struct Enough {
     pub better: f32,
     /// … or when none has this chance to be one.
     pub chance: f32,
+    /// Before it stops, so many probes for each that was sent go to servers that were given up, as
+    /// spot checks: what they find corrects what is believed of the others.
+    pub spot_checks: f32,
 }
 
 impl AdaptiveConfig {
@@ -253,6 +263,8 @@ impl Model {
         queued: 0.03,
         doubt: 2.0,
         best_doubt: 2.0,
+        as_doubt: 0.5,
+        spot_check_doubt: 2.0,
         elsewhere: 1.2,
         scattered: 0.2,
         denoise: 1.0,
@@ -268,6 +280,7 @@ impl Enough {
         worth: 0.01,
         better: 0.3,
         chance: 5e-4,
+        spot_checks: 0.02,
     };
 
     /// Nothing is ever enough: every server is probed, the promising ones first.
@@ -277,6 +290,7 @@ impl Enough {
         better: 0.0,
         // No end, but an order: without it the best would be looked for where they cannot be.
         chance: 5e-4,
+        spot_checks: 0.0,
     };
 
     /// For [`Objective::Fast`]. Chosen on seeds 20–23: a higher `worth` saves Australia a sixth of
@@ -286,5 +300,6 @@ impl Enough {
         worth: 0.03,
         better: 0.3,
         chance: 5e-4,
+        spot_checks: 0.01,
     };
 }

@@ -210,7 +210,9 @@ impl AdaptivePlanner {
         let alive = self.tally.alive() as f32;
         self.beliefs.aim(z_of(self.config.rtt_stop), self.z_best());
         self.beliefs
-            .renew(&self.tree, model, alive, |group| self.groups.push(group));
+            .renew(&self.tree, model, alive, &self.record, |group| {
+                self.groups.push(group);
+            });
         let matching = self.tally.matching();
         self.outlook = Outlook::over(&self.groups, model, &self.record, matching);
     }
@@ -232,9 +234,13 @@ impl AdaptivePlanner {
         self.tally.answered + self.tally.silent >= LEAST_LOOK
     }
 
-    /// An answer on its way may still change the mind.
+    /// An answer on its way may still change the mind, and so may spot checks.
     fn stop_if_idle(&mut self, verdict: Verdict) {
-        if self.tally.pending == 0 {
+        if self.tally.pending > 0 {
+            return;
+        }
+        self.spot_check();
+        if self.queue.is_empty() {
             self.stage = Stage::Stopped(StopReason::Expected, Some(verdict));
         }
     }

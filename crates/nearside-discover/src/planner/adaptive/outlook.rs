@@ -1,6 +1,6 @@
 //! What is still to be expected, and when that is too little to go on.
 
-use super::belief::{Chances, Group};
+use super::belief::Group;
 use super::config::{Enough, Model, Objective};
 use super::record::TrackRecord;
 
@@ -14,19 +14,11 @@ pub(super) enum Question {
 }
 
 impl Question {
-    pub(super) fn chance(self, chances: Chances) -> f32 {
-        match self {
-            Self::Playable => chances.playable,
-            Self::Best => chances.best,
-        }
-    }
-
     /// The chance of a group in the light of experience.
     pub(super) fn corrected(self, group: &Group, model: &Model, record: &TrackRecord) -> f32 {
-        let chance = self.chance(group.chances);
         match self {
-            Self::Playable => record.playable.correct(chance, model.doubt),
-            Self::Best => record.best.correct(chance, model.best_doubt),
+            Self::Playable => record.playable_chance(group, model),
+            Self::Best => record.best.correct(group.chances.best, model.best_doubt),
         }
     }
 
@@ -143,6 +135,7 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
+    use super::super::belief::Chances;
     use super::super::tree::Part;
     use super::*;
 
@@ -158,6 +151,8 @@ mod tests {
             hope: 0.0,
             alive: 1.0,
             strength: 1.0,
+            book: 1,
+            kept: 1.0,
             busy: false,
         }
     }
