@@ -232,6 +232,72 @@ fn a_network_with_a_wrong_country_is_found_through_its_as() {
     assert!(run.found(&world, 200) >= 357, "{}", run.found(&world, 200));
 }
 
+/// Thirty ASes in six countries, each with 20 networks of five servers; one server in ten is near,
+/// wherever it is.
+fn thinly_spread() -> Vec<Truth> {
+    let countries = ["AU", "DE", "US", "GB", "FR", "BR"];
+    let one = |number: u32| {
+        let (origin_as, network) = (number / 100, number % 100 / 5);
+        let addr = format!("{}.{network}.0.{}:27015", 11 + origin_as, number % 5 + 1);
+        let country = countries[origin_as as usize % countries.len()];
+        // A fixed draw: the high bits of a Weyl sequence.
+        let near = number.wrapping_mul(2_654_435_769) >> 16 & 0xff < 26;
+        server(
+            &addr,
+            1 + origin_as,
+            country,
+            Some(if near { 90 } else { 280 }),
+        )
+    };
+    (0..3000).map(one).collect()
+}
+
+#[test]
+fn near_servers_thinly_spread_over_all_networks_are_found_by_spot_checks() {
+    let world = thinly_spread();
+    let near = world
+        .iter()
+        .filter(|truth| truth.rtt_ms == Some(90))
+        .count();
+    let share = |config| run_with(config, &world, 3).found(&world, 200) as f64 / near as f64;
+    let mut unchecked = AdaptiveConfig::new();
+    unchecked.enough.spot_checks = 0.0;
+    let (with, without) = (share(AdaptiveConfig::new()), share(unchecked));
+    assert!(with > 0.9, "{with:.3} of {near} found");
+    assert!(
+        with > without,
+        "{with:.3}, without spot checks {without:.3}"
+    );
+}
+
+#[test]
+fn an_as_just_beyond_the_limit_is_given_up_after_its_first_servers() {
+    let just_beyond = |ms: u32| {
+        let mut beyond = network(22, 5, 4, "US", 0);
+        for (number, truth) in (0..).zip(&mut beyond) {
+            truth.rtt_ms = Some(ms + number % 4);
+        }
+        [network(11, 1, 1, "AU", 20), beyond].concat()
+    };
+    let world = just_beyond(201);
+    let asked = |config| run_with(config, &world, 3).probed.len() - 60;
+    let mut forgiving = AdaptiveConfig::new();
+    forgiving.model.as_doubt = f32::INFINITY;
+    let (strict, forgiving) = (asked(AdaptiveConfig::new()), asked(forgiving));
+    assert!(strict < 150, "{strict} of 300 that keep nothing");
+    assert!(
+        2 * strict < forgiving,
+        "{strict}, without books {forgiving}"
+    );
+    let world = just_beyond(190);
+    let run = run(&world);
+    assert_eq!(
+        run.found(&world, 200),
+        360,
+        "those just within are all found"
+    );
+}
+
 #[test]
 fn where_nearly_everything_is_near_all_is_probed() {
     let world = [

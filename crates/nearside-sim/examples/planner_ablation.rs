@@ -25,7 +25,7 @@ type Ingredient = (&'static str, fn(&mut AdaptiveConfig));
 
 const NO_PREFIX: PrefixLengths = PrefixLengths { v4: 0, v6: 0 };
 
-const INGREDIENTS: [Ingredient; 13] = [
+const INGREDIENTS: [Ingredient; 15] = [
     ("/16, /24 and machines", |config| {
         config.levels.network = NO_PREFIX;
         config.levels.subnet = NO_PREFIX;
@@ -46,6 +46,10 @@ const INGREDIENTS: [Ingredient; 13] = [
         config.model.doubt = f32::INFINITY;
         config.model.best_doubt = f32::INFINITY;
     }),
+    ("books of ASes", |config| {
+        config.model.as_doubt = f32::INFINITY
+    }),
+    ("spot checks", |config| config.enough.spot_checks = 0.0),
     ("worth of groups", |config| {
         config.model.after_hit = 0.0;
         config.model.after_best_hit = 0.0;
