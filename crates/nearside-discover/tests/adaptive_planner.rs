@@ -676,7 +676,7 @@ fn an_empty_list_is_exhausted_at_once() {
 
 #[test]
 fn a_silent_first_server_holds_its_group_up_for_one_try_only() {
-    let world = network(11, 1, 1, "AU", 20);
+    let world = [network(11, 1, 1, "AU", 20), network(12, 1, 2, "NZ", 50)].concat();
     let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 1);
     let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
     planner.servers_listed(&listed);
@@ -684,6 +684,7 @@ fn a_silent_first_server_holds_its_group_up_for_one_try_only() {
     let Next::Probe { server: first, .. } = planner.next() else {
         panic!("it begins with a probe");
     };
+    assert!(matches!(planner.next(), Next::Probe { .. }), "the other");
     assert_eq!(planner.next(), Next::Wait, "one bet on an unknown country");
     planner.overdue(first);
     let Next::Probe { server: second, .. } = planner.next() else {
@@ -712,6 +713,27 @@ fn the_same_seed_asks_the_same_servers() {
     };
     assert_eq!(probed(1), probed(1));
     assert_ne!(probed(1), probed(2));
+}
+
+/// A list of one country, or without countries in one /8: there is nobody else to ask meanwhile.
+#[test]
+fn a_list_of_one_region_is_not_begun_with_one_probe_for_each_round_trip() {
+    let asked = |world: &[Truth]| {
+        let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 5);
+        let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+        planner.servers_listed(&listed);
+        planner.list_complete();
+        std::iter::from_fn(|| match planner.next() {
+            Next::Probe { server, .. } => Some(server),
+            Next::Wait | Next::Done(_) => None,
+        })
+        .take(100)
+        .count()
+    };
+    let parts = "one for each of its networks";
+    assert_eq!(asked(&network(127, 9, 0, "-", 300)), 9, "{parts}");
+    assert_eq!(asked(&network(11, 9, 1, "AU", 30)), 9, "{parts}");
+    assert_eq!(asked(&seen_from_australia()), 6, "one for each country");
 }
 
 /// Countries, ASes, addresses and RTTs without any sense.
