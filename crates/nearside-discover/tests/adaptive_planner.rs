@@ -749,14 +749,16 @@ fn chaos() -> impl Strategy<Value = Vec<Truth>> {
         let countries = ["DE", "US", "JP", "RU", "-"];
         servers
             .into_iter()
-            .map(|((a, b, c, port), (asn, country, rtt_ms, matches))| Truth {
-                matches,
-                ..server(
-                    &format!("{}.{b}.0.{c}:{port}", 20 + a),
-                    asn,
-                    countries[country],
-                    rtt_ms,
-                )
+            .map(|((a, b, c, port), (asn, country, rtt_ms, matches))| {
+                let addr = match a {
+                    // Regions, networks, subnets and machines of IPv6 too.
+                    3.. => format!("[24{a:02x}:{}000::{}]:{port}", 4 * (c % 3), 10 * b),
+                    _ => format!("{}.{b}.0.{c}:{port}", 20 + a),
+                };
+                Truth {
+                    matches,
+                    ..server(&addr, asn, countries[country], rtt_ms)
+                }
             })
             .collect()
     })
@@ -778,7 +780,8 @@ proptest! {
             rtt_stop: Rtt::from_micros(stop_ms * 1000),
             ..AdaptiveConfig::new().aiming_at(objective)
         };
-        let run = run_with(config, &world, lag);
+        let mut planner = AdaptivePlanner::new(config, 5);
+        let run = drive(&mut planner, &world, lag);
         let different: HashSet<ServerId> = run.probed.iter().copied().collect();
         prop_assert_eq!(different.len(), run.probed.len());
         let expected = run.report.expected_missed.unwrap();
@@ -786,6 +789,14 @@ proptest! {
         if run.reason == StopReason::Exhausted {
             prop_assert_eq!(run.probed.len(), world.len());
             prop_assert_eq!(expected, 0.0);
+        }
+        let countries = planner.explain().unwrap().countries;
+        let probed: u32 = countries.iter().map(|country| country.all.probed).sum();
+        prop_assert_eq!(probed as usize, run.probed.len());
+        let left: f64 = countries.iter().map(|country| country.all.expected_left).sum();
+        prop_assert!((left - expected).abs() < 0.01 + 0.001 * expected, "{} of {}", left, expected);
+        for (_, weight) in planner.learned().into_iter().flat_map(|group| group.answers) {
+            prop_assert!(weight > 0.0 && weight.is_finite());
         }
     }
 }
