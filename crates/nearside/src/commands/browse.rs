@@ -47,6 +47,8 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     }
     check(&args.sources)?;
     let favourites = favourites(&args.sources)?;
+    // Before anything is drawn: who presses Ctrl-C then wants a tidy end too.
+    let stop = stop_on_interrupt()?;
     let stop_rtt = planner.rtt_stop();
     let remembering = Remembering::of(args);
     let mut face = face(&args.showing, goal(&planner), &favourites);
@@ -58,8 +60,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
             return closed_output(error);
         }
     }
-    let lists = lists(args, favourites.clone(), planner, seed, clock)?;
-    let stop = stop_on_interrupt()?;
+    let lists = lists(args, favourites.clone(), planner, seed, clock, &stop)?;
     let Recording {
         sink: record,
         failure,
