@@ -159,7 +159,7 @@ fn check(prober: &Prober) {
 /// Any list, and any sequence of answers, silence and late or invented outcomes, leaves the adaptive
 /// planner's books straight: nobody asked twice, nobody asked who is settled, an end in the end.
 pub fn adaptive_planner(bytes: &[u8]) {
-    let [choice, count, rest @ ..] = bytes else {
+    let [choice, count, stop, rest @ ..] = bytes else {
         return;
     };
     let objective = match choice & 3 {
@@ -170,11 +170,19 @@ pub fn adaptive_planner(bytes: &[u8]) {
     let config = AdaptiveConfig {
         best: usize::from(choice >> 2 & 7),
         farthest: (count & 1 == 1).then_some(Rtt::from_micros(30_000)),
+        rtt_stop: rtt(*stop),
         ..AdaptiveConfig::new().aiming_at(objective)
     };
     let mut planner = AdaptivePlanner::new(config, u64::from(*choice));
     let (hosts, events) = rest.split_at(usize::from(*count).min(rest.len()));
-    let servers: Vec<Listed> = hosts.iter().enumerate().map(scattered).collect();
+    let protocols = match choice & 0x20 {
+        0 => Protocols::V4,
+        _ => Protocols::Both,
+    };
+    let hosts = hosts.iter().enumerate();
+    let servers: Vec<Listed> = hosts
+        .map(|(index, &byte)| scattered(index, byte, protocols))
+        .collect();
     planner.servers_listed(&servers);
     let mut asked = vec![false; servers.len()];
     let mut events = events.chunks(3);
@@ -187,6 +195,7 @@ pub fn adaptive_planner(bytes: &[u8]) {
         && let Some(event) = events.next()
     {
         settle(&mut planner, &mut asked, event); // a favourite
+        check_beliefs(&planner, 0);
     }
     planner.list_complete();
     for event in events {
@@ -195,11 +204,12 @@ pub fn adaptive_planner(bytes: &[u8]) {
             asked[server.index()] = true;
         }
         settle(&mut planner, &mut asked, event);
+        check_beliefs(&planner, servers.len());
     }
     // Silence from now on: it has to come to an end.
     for _ in 0..=2 * servers.len() {
         match planner.next() {
-            Next::Done(_) => return,
+            Next::Done(_) => return check_beliefs(&planner, servers.len()),
             Next::Probe { server, .. } => {
                 assert!(!asked[server.index()], "asked twice");
                 asked[server.index()] = true;
@@ -212,10 +222,52 @@ pub fn adaptive_planner(bytes: &[u8]) {
     panic!("no end for {} servers", servers.len());
 }
 
+/// What it says of its beliefs adds up: every server in one country, no more answers than probes, and
+/// numbers that are numbers.
+fn check_beliefs(planner: &AdaptivePlanner, servers: usize) {
+    let explanation = planner.explain().expect("the adaptive planner can tell");
+    let is_sound = |expected: f64, most: usize| (0.0..=most as f64 + 0.01).contains(&expected);
+    assert!(is_sound(explanation.expected_missed, servers));
+    let countries = &explanation.countries;
+    let listed: u32 = countries.iter().map(|country| country.all.servers).sum();
+    assert_eq!(listed as usize, servers);
+    for country in countries {
+        let ases = country.ases.iter().map(|view| &view.all);
+        for view in ases.chain([&country.all]) {
+            assert!(view.playable <= view.answered && view.answered <= view.probed);
+            assert!(view.probed <= view.servers && view.believed_rtt.is_some());
+            assert!(is_sound(view.expected_left, view.servers as usize));
+        }
+    }
+    for group in planner.learned() {
+        let is_sound = |&(_, weight): &(Rtt, f32)| weight >= 0.0 && weight.is_finite();
+        assert!(group.answers.iter().all(is_sound), "{group:?}");
+    }
+}
+
+/// An RTT from none at all to 2.6 s, the short ones more often.
+fn rtt(byte: u8) -> Rtt {
+    Rtt::from_micros(u32::from(byte).pow(2) * 40)
+}
+
+/// What addresses a list has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocols {
+    V4,
+    Both,
+}
+
 /// A server whose byte says where it stands: some share machines, some have no origin.
-fn scattered((index, byte): (usize, &u8)) -> Listed {
+fn scattered(index: usize, byte: u8, protocols: Protocols) -> Listed {
     let [a, b, c] = [byte >> 6, byte >> 4 & 3, byte >> 2 & 3];
-    let addr = SocketAddr::from(([20 + a, b, c, byte & 3], 27015 + index as u16));
+    let port = 27015 + index as u16;
+    let addr = if protocols == Protocols::Both && byte & 1 == 1 {
+        // `b` ends the region (/20), `c` the network (/32), one bit the subnet (/48).
+        let [a, b, c, subnet] = [a, b, c, byte >> 1 & 1].map(u16::from);
+        SocketAddr::from(([0x2400 + a, b << 12 | c, subnet, 0, 0, 0, 0, 1], port))
+    } else {
+        SocketAddr::from(([20 + a, b, c, byte & 3], port))
+    };
     let country = ["DE", "NZ", "RU", "?"][usize::from(a)].parse().ok();
     Listed {
         addr: ServerAddr::from_socket(addr).expect("ports above 27015"),
@@ -228,11 +280,11 @@ fn scattered((index, byte): (usize, &u8)) -> Listed {
 
 /// A memory, sensible or not: of a server on the list, of one that is not, and of odd weights.
 fn recalled(servers: &[Listed], event: &[u8]) -> Memory {
-    let &[who, weight, rtt] = event else {
+    let &[who, weight, time] = event else {
         return Memory::default();
     };
-    let rtt = Rtt::from_micros(u32::from(rtt).pow(2) * 40);
-    let stranger = scattered((5000, &who)).addr;
+    let rtt = rtt(time);
+    let stranger = scattered(5000, who, Protocols::Both).addr;
     let known = servers.get(usize::from(who)).map(|server| server.addr);
     let best = known.into_iter().chain([stranger]);
     let odd = [f32::NAN, f32::INFINITY, -1.0, 0.0, 1e30];
@@ -249,13 +301,13 @@ fn recalled(servers: &[Listed], event: &[u8]) -> Memory {
 
 /// An outcome for any server, asked or not, known or not.
 fn settle(planner: &mut AdaptivePlanner, asked: &mut [bool], event: &[u8]) {
-    let &[who, what, rtt] = event else { return };
+    let &[who, what, time] = event else { return };
     let server = ServerId(u32::from(who));
     let outcome = match what % 8 {
         0 => return planner.overdue(server),
         1 => Outcome::Silent,
         2 => Outcome::Down,
-        _ => Outcome::Answered(Rtt::from_micros(u32::from(rtt).pow(2) * 40)),
+        _ => Outcome::Answered(rtt(time)),
     };
     if let Some(asked) = asked.get_mut(server.index()) {
         *asked = true; // whoever settled it, nobody is to ask for it any more

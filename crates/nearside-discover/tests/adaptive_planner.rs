@@ -742,7 +742,7 @@ fn an_empty_list_is_exhausted_at_once() {
 
 #[test]
 fn a_silent_first_server_holds_its_group_up_for_one_try_only() {
-    let world = network(11, 1, 1, "AU", 20);
+    let world = [network(11, 1, 1, "AU", 20), network(12, 1, 2, "NZ", 50)].concat();
     let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 1);
     let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
     planner.servers_listed(&listed);
@@ -750,6 +750,7 @@ fn a_silent_first_server_holds_its_group_up_for_one_try_only() {
     let Next::Probe { server: first, .. } = planner.next() else {
         panic!("it begins with a probe");
     };
+    assert!(matches!(planner.next(), Next::Probe { .. }), "the other");
     assert_eq!(planner.next(), Next::Wait, "one bet on an unknown country");
     planner.overdue(first);
     let Next::Probe { server: second, .. } = planner.next() else {
@@ -780,6 +781,27 @@ fn the_same_seed_asks_the_same_servers() {
     assert_ne!(probed(1), probed(2));
 }
 
+/// A list of one country, or without countries in one /8: there is nobody else to ask meanwhile.
+#[test]
+fn a_list_of_one_region_is_not_begun_with_one_probe_for_each_round_trip() {
+    let asked = |world: &[Truth]| {
+        let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 5);
+        let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+        planner.servers_listed(&listed);
+        planner.list_complete();
+        std::iter::from_fn(|| match planner.next() {
+            Next::Probe { server, .. } => Some(server),
+            Next::Wait | Next::Done(_) => None,
+        })
+        .take(100)
+        .count()
+    };
+    let parts = "one for each of its networks";
+    assert_eq!(asked(&network(127, 9, 0, "-", 300)), 9, "{parts}");
+    assert_eq!(asked(&network(11, 9, 1, "AU", 30)), 9, "{parts}");
+    assert_eq!(asked(&seen_from_australia()), 6, "one for each country");
+}
+
 /// Countries, ASes, addresses and RTTs without any sense.
 fn chaos() -> impl Strategy<Value = Vec<Truth>> {
     let host = (0u8..5, 0u8..3, 0u8..4, 1u16..4);
@@ -793,14 +815,16 @@ fn chaos() -> impl Strategy<Value = Vec<Truth>> {
         let countries = ["DE", "US", "JP", "RU", "-"];
         servers
             .into_iter()
-            .map(|((a, b, c, port), (asn, country, rtt_ms, matches))| Truth {
-                matches,
-                ..server(
-                    &format!("{}.{b}.0.{c}:{port}", 20 + a),
-                    asn,
-                    countries[country],
-                    rtt_ms,
-                )
+            .map(|((a, b, c, port), (asn, country, rtt_ms, matches))| {
+                let addr = match a {
+                    // Regions, networks, subnets and machines of IPv6 too.
+                    3.. => format!("[24{a:02x}:{}000::{}]:{port}", 4 * (c % 3), 10 * b),
+                    _ => format!("{}.{b}.0.{c}:{port}", 20 + a),
+                };
+                Truth {
+                    matches,
+                    ..server(&addr, asn, countries[country], rtt_ms)
+                }
             })
             .collect()
     })
@@ -822,7 +846,8 @@ proptest! {
             rtt_stop: Rtt::from_micros(stop_ms * 1000),
             ..AdaptiveConfig::new().aiming_at(objective)
         };
-        let run = run_with(config, &world, lag);
+        let mut planner = AdaptivePlanner::new(config, 5);
+        let run = drive(&mut planner, &world, lag);
         let different: HashSet<ServerId> = run.probed.iter().copied().collect();
         prop_assert_eq!(different.len(), run.probed.len());
         let expected = run.report.expected_missed.unwrap();
@@ -830,6 +855,14 @@ proptest! {
         if run.reason == StopReason::Exhausted {
             prop_assert_eq!(run.probed.len(), world.len());
             prop_assert_eq!(expected, 0.0);
+        }
+        let countries = planner.explain().unwrap().countries;
+        let probed: u32 = countries.iter().map(|country| country.all.probed).sum();
+        prop_assert_eq!(probed as usize, run.probed.len());
+        let left: f64 = countries.iter().map(|country| country.all.expected_left).sum();
+        prop_assert!((left - expected).abs() < 0.01 + 0.001 * expected, "{} of {}", left, expected);
+        for (_, weight) in planner.learned().into_iter().flat_map(|group| group.answers) {
+            prop_assert!(weight > 0.0 && weight.is_finite());
         }
     }
 }

@@ -91,7 +91,7 @@ pub enum Command {
   nearside browse --file servers.txt --game css            a list of addresses, one a line
   nearside browse --lab DE | jq .rtt_ms                    piped: one JSON object a line
 
-Exit codes: 0 servers found; 1 none found; 2 bad usage or file; 3 no source answered; 130 interrupted.")]
+Exit codes: 0 servers found; 1 none found, or none that passes the filters; 2 bad usage or file; 3 no source answered; 130 interrupted.")]
 pub struct BrowseArgs {
     /// What to list.
     #[command(flatten)]

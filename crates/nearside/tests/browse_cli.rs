@@ -31,13 +31,18 @@ const LAB: [&str; 8] = [
 
 /// Browses the small lab with more flags.
 fn browse_lab(flags: &[&str]) -> Finished {
+    ended_lab(flags).expect_code(0)
+}
+
+/// The same, however it ended.
+fn ended_lab(flags: &[&str]) -> Finished {
     let _alone = one_lab_at_a_time();
     let mut arguments = LAB.to_vec();
     if !flags.contains(&"--pace") {
         arguments.push("--pace=unlimited");
     }
     arguments.extend(flags);
-    nearside(&arguments).expect_code(0)
+    nearside(&arguments)
 }
 
 fn rtts(rows: &[Row]) -> Vec<f64> {
@@ -178,6 +183,13 @@ fn max_rtt_hides_what_is_farther() {
     let pings = rtts(&found.servers);
     assert!(!pings.is_empty());
     assert!(pings.iter().all(|&rtt| rtt <= 180.0), "{pings:?}");
+}
+
+#[test]
+fn filters_that_nobody_passes_are_a_clear_no() {
+    let finished = ended_lab(&["--format", "table", "--map", "no_such_map"]).expect_code(1);
+    finished.expect_stderr("passes the filters");
+    ended_lab(&["--format", "json", "--max-rtt", "1"]).expect_code(1);
 }
 
 /// Slowly enough that some of the fifty answer before the last is sent.

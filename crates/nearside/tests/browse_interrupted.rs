@@ -6,6 +6,7 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use common::process::{self, Running};
@@ -86,6 +87,18 @@ fn ctrl_c_while_rows_stream_still_brings_the_summary() {
     let (rows, summary) = ndjson(&interrupt(running).stdout);
     assert_eq!(rows.len(), summary.answered);
     assert_eq!(summary.stopped, Some(StopReason::Interrupted));
+}
+
+/// While a list is on its way there is nothing to show but what is remembered.
+#[test]
+fn ctrl_c_before_the_list_is_there_ends_tidily_too() {
+    let web = TcpListener::bind("127.0.0.1:0").unwrap();
+    let list = format!("http://{}/list.json", web.local_addr().unwrap());
+    let running = process::nearside(&["browse", "--from", &list, "--format", "json"]).start();
+    let _never_answered = web.accept().unwrap();
+    let found = snapshot(&interrupt(running));
+    assert_eq!(found.summary.stopped, Some(StopReason::Interrupted));
+    assert_eq!(found.summary.listed, 0);
 }
 
 /// As in `nearside browse … | head -1`.

@@ -32,7 +32,7 @@ use self::showing::{face, is_table};
 use super::{create, seed, stop_on_interrupt};
 use crate::cli::BrowseArgs;
 use crate::exit::{Exit, WorldFailure};
-use crate::faces::{Face, Goal};
+use crate::faces::{Face, Goal, Shown};
 
 /// Runs the command.
 pub fn run(args: &BrowseArgs) -> Result<Exit> {
@@ -47,6 +47,8 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     }
     check(&args.sources)?;
     let favourites = favourites(&args.sources)?;
+    // Before anything is drawn: who presses Ctrl-C then wants a tidy end too.
+    let stop = stop_on_interrupt()?;
     let stop_rtt = planner.rtt_stop();
     let remembering = Remembering::of(args);
     let mut face = face(&args.showing, goal(&planner), &favourites);
@@ -58,8 +60,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
             return closed_output(error);
         }
     }
-    let lists = lists(args, favourites.clone(), planner, seed, clock)?;
-    let stop = stop_on_interrupt()?;
+    let lists = lists(args, favourites.clone(), planner, seed, clock, &stop)?;
     let Recording {
         sink: record,
         failure,
@@ -106,9 +107,10 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     }
     let narrowed = outcome.merge.unwanted > 0;
     warnings.extend(remembering.keep(outcome.prober.prober(), &snapshot, narrowed));
-    if let Err(error) = face.finish(&snapshot) {
-        return closed_output(error);
-    }
+    let shown = match face.finish(&snapshot) {
+        Ok(shown) => shown,
+        Err(error) => return closed_output(error),
+    };
     if args.showing.explain {
         explanation(outcome.prober.prober())?;
     }
@@ -118,7 +120,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     let failure = failure.lock().map_or(None, |mut failure| failure.take());
     match failure {
         Some(error) => Err(error).context("the record is not whole"),
-        None => judge(&outcome, &snapshot),
+        None => judge(&outcome, &snapshot, shown),
     }
 }
 
@@ -149,7 +151,7 @@ fn closed_output(error: std::io::Error) -> Result<Exit> {
 }
 
 /// What the exit code says.
-fn judge(outcome: &BrowseOutcome, snapshot: &Snapshot) -> Result<Exit> {
+fn judge(outcome: &BrowseOutcome, snapshot: &Snapshot, shown: Shown) -> Result<Exit> {
     if snapshot.summary.stopped == Some(StopReason::Interrupted) {
         return Ok(Exit::Interrupted);
     }
@@ -166,7 +168,7 @@ fn judge(outcome: &BrowseOutcome, snapshot: &Snapshot) -> Result<Exit> {
         ))
         .into());
     }
-    Ok(if snapshot.summary.answered == 0 {
+    Ok(if snapshot.summary.answered == 0 || shown.matching == 0 {
         Exit::Negative
     } else {
         Exit::Done

@@ -20,9 +20,9 @@ use super::text;
 /// Rows at most: more than a glance takes in only moves under the reader's eyes.
 const MOST_ROWS: usize = 20;
 
-/// Lines of the terminal that stay free of rows: progress, a gap, the heading, the cursor's line,
-/// and two of what was there before.
-const OTHER_LINES: usize = 6;
+/// Lines of the terminal that stay free of rows: progress, what is expected, a gap, the heading, the
+/// cursor's line, and two of what was there before.
+const OTHER_LINES: usize = 7;
 
 /// Seconds between two frames: eight a second look smooth and cost nothing.
 const FRAME_SECONDS: f64 = 0.125;
@@ -52,6 +52,9 @@ pub fn render(
 ) -> Vec<String> {
     let mut lines = vec![fitted(&headline.progress_line(), style)];
     let room = height.saturating_sub(OTHER_LINES).min(MOST_ROWS);
+    // A line of its own: behind the figures it would be the first to be cut off.
+    let expectation = headline.expectation().filter(|_| height > TOO_LOW_FOR_TWO);
+    lines.extend(expectation.map(|words| fitted(&words, style)));
     if headline.near_everything && room > 0 {
         lines.push(fitted(NEAR_EVERYTHING, style));
     }
@@ -66,6 +69,9 @@ pub fn render(
     lines
 }
 
+/// A terminal this low has room for one line and the cursor's.
+const TOO_LOW_FOR_TWO: usize = 2;
+
 fn fitted(line: &str, style: Style<'_>) -> String {
     let width = style.width.unwrap_or(usize::MAX);
     text::cut(line, width)
@@ -76,13 +82,12 @@ impl Headline<'_> {
         let progress = self.progress;
         let number = |count: usize| thousands(count as u64);
         format!(
-            "{} {}/{} probed · {} answered · {} playable{} · {}/s · {}",
+            "{} {}/{} probed · {} answered · {} playable · {}/s · {}",
             progress.activity,
             number(progress.probed),
             number(progress.listed),
             number(progress.answered),
             number(progress.playable),
-            self.expectation(),
             thousands(self.probes_per_second.round() as u64),
             seconds(progress.seconds),
         )
@@ -91,20 +96,18 @@ impl Headline<'_> {
     /// What the planner still expects: playable servers, and of those the ones that would be among
     /// the best; where the best alone are looked for, only those. Before it has found ten, nearly all
     /// would be: that many is no news, and no number.
-    fn expectation(&self) -> String {
-        let Some(missed) = self.progress.expected_missed else {
-            return String::new();
-        };
+    fn expectation(&self) -> Option<String> {
+        let missed = self.progress.expected_missed?;
         let better = self.progress.expected_better.unwrap_or(0.0).round() as u64;
-        match (self.goal.only_best, better) {
-            (true, 0) => " · hardly a better one to find".to_owned(),
-            (true, some @ 1..=MANY) => format!(" · about {some} better to find"),
-            (true, _) => " · many better to find".to_owned(),
+        Some(match (self.goal.only_best, better) {
+            (true, 0) => "hardly a better one to find".to_owned(),
+            (true, some @ 1..=MANY) => format!("about {some} better to find"),
+            (true, _) => "many better to find".to_owned(),
             (false, _) => {
                 let missed = thousands(missed.round() as u64);
-                format!(" and about {missed} to find{}", among_the_best(better))
+                format!("about {missed} playable to find{}", among_the_best(better))
             }
-        }
+        })
     }
 }
 
@@ -254,7 +257,7 @@ calibrating 1,204/27,640 probed · 312 answered · 41 playable · 139/s · 8.6 s
 RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
   12.3    12/32  de_dust2   DE  AS24940  192.0.2.7:27015          Night Owls
  ~45.1  3+5b/16  cs_office  DE  AS24940  198.51.100.20:27016  pw  Friends, \"on…";
-        let drawn = frame(&four_rows(), 79, 8).join("\n");
+        let drawn = frame(&four_rows(), 79, 9).join("\n");
         assert_eq!(format!("\n{drawn}"), expected);
     }
 
@@ -298,7 +301,7 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
             .frame(&progress, size, &Selection::default())
             .join("\n");
         for words in [
-            "41 playable and about 1,204 to find (3 among the best)",
+            "\nabout 1,204 playable to find (3 among the best)\n",
             "?12.3",
             table::REMEMBERED,
         ] {
@@ -326,11 +329,36 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
                 goal,
                 ..headline(&progress)
             };
-            headline.progress_line()
+            headline.expectation().unwrap()
         };
-        assert!(said(2.7).contains("41 playable · about 3 better to find ·"));
-        assert!(said(300.0).contains("· many better to find ·"));
-        assert!(said(0.2).contains("· hardly a better one to find ·"));
+        assert_eq!(said(2.7), "about 3 better to find");
+        assert_eq!(said(300.0), "many better to find");
+        assert_eq!(said(0.2), "hardly a better one to find");
+    }
+
+    #[test]
+    fn eighty_columns_have_room_for_what_is_expected_in_a_long_list() {
+        let progress = Progress {
+            listed: 1_027_640,
+            probed: 1_011_204,
+            answered: 1_000_312,
+            playable: 100_041,
+            seconds: 7_216.0,
+            expected_missed: Some(151_012.0),
+            expected_better: Some(2_000.0),
+            ..progress()
+        };
+        let style = Style {
+            width: Some(80),
+            colours: Colours::Off,
+            favourites: &Favourites::new(),
+        };
+        let drawn = |height| render(headline(&progress), &[], height, style);
+        assert_eq!(
+            drawn(24)[1..],
+            ["about 151,012 playable to find (many among the best)"]
+        );
+        assert_eq!(drawn(2).len(), 1, "no room for it");
     }
 
     #[test]
@@ -422,13 +450,17 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
             width in 0usize..200,
             height in 2usize..60,
             near_everything: bool,
+            expected_missed in proptest::option::of(0.0f64..2e6),
         ) {
             let style = Style {
                 width: Some(width),
                 colours: Colours::On,
                 favourites: &Favourites::new(),
             };
-            let progress = progress();
+            let progress = Progress {
+                expected_missed,
+                ..progress()
+            };
             let headline = Headline {
                 near_everything,
                 ..headline(&progress)

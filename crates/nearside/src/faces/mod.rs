@@ -140,10 +140,12 @@ impl<'out> Face<'out> {
         self.renderer.progress(progress)
     }
 
-    /// The run is over. `snapshot` holds every row that was passed before, and may hold more.
-    pub fn finish(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+    /// The run is over. `snapshot` holds every row that was passed before, and may hold more. Returns
+    /// how many of them are shown.
+    pub fn finish(&mut self, snapshot: &Snapshot) -> io::Result<Shown> {
         let chosen = self.selection.choose_from(snapshot);
-        self.renderer.finish(&chosen, &mut self.notes)
+        self.renderer.finish(&chosen, &mut self.notes)?;
+        Ok(chosen.shown())
     }
 }
 

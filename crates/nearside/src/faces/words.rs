@@ -119,7 +119,7 @@ fn expected(summary: &Summary, goal: Goal, shown: Shown) -> String {
             format!("{missing} should be missing{}", of_the_best(summary, goal))
         }
     };
-    format!("Stopped by itself (expected): {words}.")
+    format!("Stopped by itself, having seen enough: {words}.")
 }
 
 /// How many better servers are missing; where one hardly is, the chance that there is one.
@@ -332,11 +332,11 @@ Your address was shown to all of 2 servers.";
         );
         assert_eq!(
             first(Some(StopReason::Expected), Some(0.42)),
-            "Stopped by itself (expected): hardly any playable server should be missing."
+            "Stopped by itself, having seen enough: hardly any playable server should be missing."
         );
         assert_eq!(
             first(Some(StopReason::Expected), None),
-            "Stopped by itself (expected): hardly any playable server should be missing."
+            "Stopped by itself, having seen enough: hardly any playable server should be missing."
         );
     }
 
@@ -354,31 +354,31 @@ Your address was shown to all of 2 servers.";
         };
         assert_eq!(
             first(Verdict::NotWorthIt, None),
-            "Stopped by itself (expected): about 25 playable servers should be missing, too thinly spread to be worth looking for."
+            "Stopped by itself, having seen enough: about 25 playable servers should be missing, too thinly spread to be worth looking for."
         );
         assert_eq!(
             first(Verdict::NotWorthIt, Some(1.9)),
-            "Stopped by itself (expected): about 25 playable servers should be missing, too thinly spread to be worth looking for; about 2 of the ten best should be missing."
+            "Stopped by itself, having seen enough: about 25 playable servers should be missing, too thinly spread to be worth looking for; about 2 of the ten best should be missing."
         );
         assert_eq!(
             first(Verdict::NotWorthIt, Some(12.0)),
-            "Stopped by itself (expected): about 25 playable servers should be missing, too thinly spread to be worth looking for; most of the ten best may be missing."
+            "Stopped by itself, having seen enough: about 25 playable servers should be missing, too thinly spread to be worth looking for; most of the ten best may be missing."
         );
         assert_eq!(
             first(Verdict::FewMissing, Some(0.105)),
-            "Stopped by itself (expected): about 25 playable servers should be missing; the chance that one of the ten best is missing is about 10 %."
+            "Stopped by itself, having seen enough: about 25 playable servers should be missing; the chance that one of the ten best is missing is about 10 %."
         );
         assert_eq!(
             first(Verdict::FewMissing, Some(0.004)),
-            "Stopped by itself (expected): about 25 playable servers should be missing; the chance that one of the ten best is missing is below 1 %."
+            "Stopped by itself, having seen enough: about 25 playable servers should be missing; the chance that one of the ten best is missing is below 1 %."
         );
         assert_eq!(
             first(Verdict::BestFound, Some(0.105)),
-            "Stopped by itself (expected): the chance that a better server was missed is about 10 %."
+            "Stopped by itself, having seen enough: the chance that a better server was missed is about 10 %."
         );
         assert_eq!(
             first(Verdict::BetterNotWorthIt, Some(1.9)),
-            "Stopped by itself (expected): about 2 better servers should be missing, too thinly spread to be worth looking for."
+            "Stopped by itself, having seen enough: about 2 better servers should be missing, too thinly spread to be worth looking for."
         );
     }
 

@@ -5,6 +5,8 @@
 //! So a client in Japan expects some Russian servers nearby although all it has seen of Russia is
 //! Moscow.
 
+use std::ops::Range;
+
 use nearside_types::Country;
 
 use super::config::PlacesModel;
@@ -56,8 +58,8 @@ impl Place {
 /// How far a region without a country may reach.
 const UNKNOWN_SPREAD_KM: f64 = 1000.0;
 
-/// An update costs the square of the number of places; news waits until it is this share of what
-/// is known already.
+/// An update costs the square of the number of places on the globe; news waits until it is this share
+/// of what is known already.
 const WORTH_AN_UPDATE: f64 = 0.1;
 /// And answers that hardly concern a place wait in any case.
 const LEAST_UPDATE: f64 = 0.02;
@@ -65,19 +67,59 @@ const LEAST_UPDATE: f64 = 0.02;
 /// Beliefs about the typical z of each place, renewed as answers come in.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Where the places of each country begin; one more entry for the end.
-    starts: Vec<usize>,
-    share: Vec<f64>,
-    mean: Vec<f64>,
-    /// Row by row.
+    /// The places of each country.
+    of_country: Vec<Range<u32>>,
+    /// Those on the globe, then the regions nobody knows the place of.
+    beliefs: Vec<Belief>,
+    /// What the places on the globe share, row by row. A region has no row: it shares nothing, and a
+    /// list may have as many regions as servers.
     covariance: Vec<f64>,
-    /// The variance of one AS around the typical z of its place.
-    within: Vec<f64>,
-    /// Answers not taken in yet: their weight, and its product with z.
-    waiting: Vec<(f64, f64)>,
-    known: Vec<f64>,
+    /// How many places are on the globe.
+    on_globe: usize,
     /// The share of servers that stray from their place, and how far.
     strays: (f32, f32),
+}
+
+/// What is believed of one place.
+#[derive(Debug, Clone, Copy)]
+struct Belief {
+    /// Of its country's servers.
+    share: f64,
+    mean: f64,
+    /// How sure the mean is; on the globe, the diagonal of the covariance.
+    variance: f64,
+    /// The variance of one AS around the typical z of its place.
+    within: f64,
+    /// Answers not taken in yet: their weight, and its product with z.
+    waiting: (f64, f64),
+    known: f64,
+}
+
+impl Belief {
+    /// The variance of a server of the place nobody has probed.
+    fn of_server(&self) -> f64 {
+        self.variance.max(0.0) + self.within
+    }
+
+    fn density(&self, z: f64) -> f64 {
+        let variance = self.of_server();
+        let distance = z - self.mean;
+        (-0.5 * distance * distance / variance).exp() / variance.sqrt()
+    }
+
+    /// Whether what waits is worth an update.
+    fn has_news(&self) -> bool {
+        self.waiting.0 >= (WORTH_AN_UPDATE * self.known).max(LEAST_UPDATE)
+    }
+
+    /// What waits: how far it is from the mean, and the variance that surprise had to be expected
+    /// to have.
+    fn news(&mut self) -> (f64, f64) {
+        let (weight, sum) = std::mem::take(&mut self.waiting);
+        self.known += weight;
+        let surprise = sum / weight - self.mean;
+        (surprise, self.variance + self.within / weight)
+    }
 }
 
 impl Places {
@@ -86,37 +128,42 @@ impl Places {
         countries: impl Iterator<Item = Option<Country>>,
         model: &PlacesModel,
     ) -> Self {
-        let mut places: Vec<Option<Place>> = Vec::new();
-        let mut starts = vec![0];
+        let mut globe: Vec<Place> = Vec::new();
+        let mut regions = 0;
+        let mut of_country = Vec::new();
         for country in countries {
-            places.extend(country.into_iter().flat_map(places_of).map(Some));
-            if starts.last() == Some(&places.len()) {
-                places.push(None);
-            }
-            starts.push(places.len());
+            let first = globe.len() as u32;
+            globe.extend(country.into_iter().flat_map(places_of));
+            of_country.push(first..globe.len() as u32);
+        }
+        for places in of_country
+            .iter_mut()
+            .filter(|places| places.start == places.end)
+        {
+            let region = globe.len() as u32 + regions;
+            *places = region..region + 1;
+            regions += 1;
         }
         let field = Field::new(model);
-        let share = places.iter().map(|p| p.map_or(1.0, |place| place.share));
+        let mut beliefs = Vec::with_capacity(globe.len() + regions as usize);
+        beliefs.extend(globe.iter().map(|place| field.belief(Some(place))));
+        beliefs.resize(beliefs.len() + regions as usize, field.belief(None));
         Self {
-            starts,
-            share: share.collect(),
-            mean: vec![f64::from(model.mean); places.len()],
-            covariance: field.covariance(&places),
-            within: places.iter().map(|place| field.within(place)).collect(),
-            waiting: vec![(0.0, 0.0); places.len()],
-            known: vec![0.0; places.len()],
+            of_country,
+            beliefs,
+            covariance: field.covariance(&globe),
+            on_globe: globe.len(),
             strays: (model.strays, model.stray_deviation),
         }
     }
 
-    fn places(&self, country: usize) -> std::ops::Range<usize> {
-        self.starts[country]..self.starts[country + 1]
+    fn numbers(&self, country: usize) -> Range<usize> {
+        let Range { start, end } = self.of_country[country];
+        start as usize..end as usize
     }
 
-    /// The variance of a server of the place nobody has probed.
-    fn variance(&self, place: usize) -> f64 {
-        let own = self.covariance[place * self.mean.len() + place];
-        own.max(0.0) + self.within[place]
+    fn places(&self, country: usize) -> &[Belief] {
+        &self.beliefs[self.numbers(country)]
     }
 
     /// Takes in an answer from a country, with the weight it has there.
@@ -124,43 +171,47 @@ impl Places {
         let (z, weight) = (f64::from(z), f64::from(weight));
         let likelihoods: Vec<f64> = self
             .places(country)
-            .map(|place| self.share[place] * self.density(place, z) + f64::MIN_POSITIVE)
+            .iter()
+            .map(|place| place.share * place.density(z) + f64::MIN_POSITIVE)
             .collect();
         let total: f64 = likelihoods.iter().sum();
-        for (place, likelihood) in self.places(country).zip(likelihoods) {
+        for (number, likelihood) in self.numbers(country).zip(likelihoods) {
             let weight = weight * likelihood / total;
-            self.waiting[place].0 += weight;
-            self.waiting[place].1 += weight * z;
-            if self.waiting[place].0 >= (WORTH_AN_UPDATE * self.known[place]).max(LEAST_UPDATE) {
-                self.update(place);
+            let place = &mut self.beliefs[number];
+            place.waiting.0 += weight;
+            place.waiting.1 += weight * z;
+            if place.has_news() {
+                self.update(number);
             }
         }
     }
 
-    fn density(&self, place: usize, z: f64) -> f64 {
-        let variance = self.variance(place);
-        let distance = z - self.mean[place];
-        (-0.5 * distance * distance / variance).exp() / variance.sqrt()
+    /// Kalman's update by what waits for one place.
+    fn update(&mut self, number: usize) {
+        if number < self.on_globe {
+            return self.update_globe(number);
+        }
+        let region = &mut self.beliefs[number];
+        let (surprise, total) = region.news();
+        let gain = region.variance / total;
+        region.mean += gain * surprise;
+        region.variance -= gain * region.variance;
     }
 
-    /// Kalman's update by what waits for one place.
-    fn update(&mut self, place: usize) {
-        let count = self.mean.len();
-        let (weight, sum) = std::mem::take(&mut self.waiting[place]);
-        self.known[place] += weight;
-        let noise = self.within[place] / weight;
+    fn update_globe(&mut self, number: usize) {
+        let count = self.on_globe;
+        let (surprise, total) = self.beliefs[number].news();
         let column: Vec<f64> = (0..count)
-            .map(|other| self.covariance[other * count + place])
+            .map(|other| self.covariance[other * count + number])
             .collect();
-        let total = column[place] + noise;
-        let surprise = sum / weight - self.mean[place];
-        let rows = self.covariance.chunks_exact_mut(count);
-        for ((row, mean), &shared) in rows.zip(&mut self.mean).zip(&column) {
-            let gain = shared / total;
-            *mean += gain * surprise;
+        let rows = self.covariance.chunks_exact_mut(count).enumerate();
+        for ((place, row), belief) in rows.zip(&mut self.beliefs) {
+            let gain = column[place] / total;
+            belief.mean += gain * surprise;
             for (cell, &other) in row.iter_mut().zip(&column) {
                 *cell -= gain * other;
             }
+            belief.variance = row[place];
         }
     }
 
@@ -179,38 +230,29 @@ impl Places {
 
     /// The typical z of a server of the country, of which nothing else is known.
     pub(super) fn typical(&self, country: usize) -> f32 {
-        let places = self.places(country);
-        let weighted = places.map(|place| self.share[place] * self.mean[place]);
-        weighted.sum::<f64>() as f32
+        let places = self.places(country).iter();
+        places.map(|place| place.share * place.mean).sum::<f64>() as f32
     }
 
     fn below_by(&self, country: usize, z: f32, variance: f32) -> f32 {
-        let chance = |place: usize| {
-            let deviation = (self.variance(place) as f32 + variance).sqrt();
-            let distance = z - self.mean[place] as f32;
-            self.share[place] as f32 * normal_below(distance / deviation)
+        let chance = |place: &Belief| {
+            let deviation = (place.of_server() as f32 + variance).sqrt();
+            let distance = z - place.mean as f32;
+            place.share as f32 * normal_below(distance / deviation)
         };
-        self.places(country).map(chance).sum()
+        self.places(country).iter().map(chance).sum()
     }
 }
 
 impl HeapBytes for Places {
     fn heap_bytes(&self) -> usize {
-        let numbers = [
-            &self.share,
-            &self.mean,
-            &self.covariance,
-            &self.within,
-            &self.known,
-        ];
-        self.starts.heap_bytes()
-            + self.waiting.heap_bytes()
-            + numbers.map(Vec::heap_bytes).iter().sum::<usize>()
+        self.of_country.heap_bytes() + self.beliefs.heap_bytes() + self.covariance.heap_bytes()
     }
 }
 
 /// The prior over the globe.
 struct Field {
+    mean: f64,
     variance: f64,
     length_km: f64,
     nugget: f64,
@@ -221,6 +263,7 @@ impl Field {
     fn new(model: &PlacesModel) -> Self {
         let square = |deviation: f32| f64::from(deviation).powi(2);
         Self {
+            mean: f64::from(model.mean),
             variance: square(model.deviation),
             length_km: f64::from(model.length_km).max(1.0),
             nugget: square(model.nugget),
@@ -235,11 +278,10 @@ impl Field {
         (1.0 + scaled) * (-scaled).exp()
     }
 
-    fn covariance(&self, places: &[Option<Place>]) -> Vec<f64> {
-        let shared = |a: usize, b: usize| match (&places[a], &places[b]) {
-            _ if a == b => self.variance + self.nugget,
-            (Some(a), Some(b)) => self.variance * self.correlation(a.distance_km(b)),
-            _ => 0.0,
+    fn covariance(&self, places: &[Place]) -> Vec<f64> {
+        let shared = |a: usize, b: usize| match a == b {
+            true => self.own_variance(),
+            false => self.variance * self.correlation(places[a].distance_km(&places[b])),
         };
         let count = places.len();
         (0..count * count)
@@ -247,9 +289,24 @@ impl Field {
             .collect()
     }
 
+    fn own_variance(&self) -> f64 {
+        self.variance + self.nugget
+    }
+
+    /// The belief about a place before any answer, or about a region nobody knows the place of.
+    fn belief(&self, place: Option<&Place>) -> Belief {
+        Belief {
+            share: place.map_or(1.0, |place| place.share),
+            mean: self.mean,
+            variance: self.own_variance(),
+            within: self.within(place.map_or(UNKNOWN_SPREAD_KM, |place| place.spread_km)),
+            waiting: (0.0, 0.0),
+            known: 0.0,
+        }
+    }
+
     /// ASes differ, and stand up to the spread away from the middle of their place.
-    fn within(&self, place: &Option<Place>) -> f64 {
-        let spread_km = place.map_or(UNKNOWN_SPREAD_KM, |place| place.spread_km);
+    fn within(&self, spread_km: f64) -> f64 {
         self.as_variance + self.variance * (1.0 - self.correlation(spread_km))
     }
 }
@@ -324,5 +381,80 @@ mod tests {
             let chance = places.below(country, z(150));
             assert!((0.0..=1.0).contains(&chance), "{chance}");
         }
+    }
+
+    /// The same process without a shortcut: every place has a row, and a region shares 0 with all.
+    struct Dense {
+        mean: Vec<f64>,
+        covariance: Vec<Vec<f64>>,
+    }
+
+    impl Dense {
+        /// The places of these countries, one each.
+        fn new(countries: &[&str], model: &PlacesModel) -> Self {
+            let field = Field::new(model);
+            let places: Vec<Option<Place>> = countries
+                .iter()
+                .map(|text| places_of(text.parse().ok()?).next())
+                .collect();
+            let shared = |a: usize, b: usize| match (&places[a], &places[b]) {
+                _ if a == b => field.own_variance(),
+                (Some(a), Some(b)) => field.variance * field.correlation(a.distance_km(b)),
+                _ => 0.0,
+            };
+            let all = 0..places.len();
+            Self {
+                mean: vec![field.mean; places.len()],
+                covariance: all
+                    .clone()
+                    .map(|a| all.clone().map(|b| shared(a, b)).collect())
+                    .collect(),
+            }
+        }
+
+        fn learn(&mut self, place: usize, z: f64, noise: f64) {
+            let column: Vec<f64> = self.covariance.iter().map(|row| row[place]).collect();
+            let total = column[place] + noise;
+            let surprise = z - self.mean[place];
+            for (number, row) in self.covariance.iter_mut().enumerate() {
+                self.mean[number] += column[number] / total * surprise;
+                for (cell, other) in row.iter_mut().zip(&column) {
+                    *cell -= column[number] / total * other;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn regions_without_a_row_are_believed_the_same_as_with_one() {
+        // Countries of one place each, so that nothing has to be guessed.
+        let countries = ["??", "DE", "PL", "??", "NZ", "??", "CH"];
+        let model = &Model::DEFAULT.places;
+        let mut dense = Dense::new(&countries, model);
+        let mut places = places(&countries);
+        assert_eq!((places.on_globe, places.beliefs.len()), (4, 7));
+        for step in 0..200u32 {
+            let country = (step * 5 % 7) as usize;
+            let z = z(20 + step * 37 % 300);
+            let number = places.numbers(country).start;
+            // So heavy that it never waits.
+            let weight = 1.0 + 0.2 * places.beliefs[number].known;
+            places.learn(country, z, weight as f32);
+            let noise = places.beliefs[number].within / f64::from(weight as f32);
+            dense.learn(country, f64::from(z), noise);
+        }
+        for country in 0..countries.len() {
+            let belief = places.places(country)[0];
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+            assert!(near(belief.mean, dense.mean[country]), "{belief:?}");
+            let variance = dense.covariance[country][country];
+            assert!(near(belief.variance, variance), "{belief:?}, {variance}");
+        }
+    }
+
+    #[test]
+    fn memory_is_linear_in_regions() {
+        let places = |count: usize| Places::new((0..count).map(|_| None), &Model::DEFAULT.places);
+        assert!(places(100_000).heap_bytes() < 100_000 * 100);
     }
 }

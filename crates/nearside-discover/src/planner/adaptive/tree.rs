@@ -83,6 +83,8 @@ pub(super) struct Node {
     pub(super) strength: f32,
     /// The narrowest thing all its servers share.
     pub(super) level: Level,
+    /// How many may be pending before anything was tried: see [`Builder::first_bet`].
+    first_bet: u8,
 }
 
 impl Node {
@@ -97,13 +99,14 @@ impl Node {
     /// Slow start: at most as many pending as were tried before, so that nobody bets a hundred probes
     /// on a group before its first answer. Silence counts too: who waited for an answer before going
     /// on would spend a second on every server of a network that is gone. It counts less on a single
-    /// machine, which is soon given up.
+    /// machine, which is soon given up. Who holds most of the list starts faster
+    /// ([`Builder::first_bet`]).
     pub(super) fn is_busy(&self) -> bool {
         let tried = match self.level {
             Level::Machine => self.returned / 4,
             _ => self.returned,
         };
-        self.pending >= tried.max(self.answered).max(1)
+        self.pending >= tried.max(self.answered).max(self.first_bet.into())
     }
 }
 
@@ -259,21 +262,40 @@ impl Tree {
         self.count(server, |node| node.unprobed -= 1);
     }
 
+    /// The groups right below one.
+    fn parts(&self, node: NodeId) -> impl Iterator<Item = &Node> {
+        let end = self.node(node).end;
+        let next = move |part: &NodeId| Some(self.node(*part).end).filter(|part| *part < end);
+        let first = Some(node + 1).filter(|part| *part < end);
+        std::iter::successors(first, next).map(|part| self.node(part))
+    }
+
     /// The servers of a node in a fair order, from the one at `start` round to the one before it;
-    /// with `Part::Loose` only those in no group below it.
+    /// with `Part::Loose` only those in no group below it. Where several may be asked at once, those
+    /// that slow start holds back further below come last.
     pub(super) fn servers_from(
         &self,
         node: NodeId,
         part: Part,
         start: usize,
     ) -> impl Iterator<Item = ServerId> + '_ {
-        let node = self.node(node);
+        let group = self.node(node);
         let slots = match part {
-            Part::Whole => &self.slots[node.slots()],
-            Part::Loose => &self.slots[node.loose_slots()],
+            Part::Whole => &self.slots[group.slots()],
+            Part::Loose => &self.slots[group.loose_slots()],
         };
         let (before, after) = slots.split_at(start % slots.len().max(1));
-        after.iter().chain(before).copied()
+        let all = after.iter().chain(before).copied();
+        let spreads = group.first_bet > 1;
+        let first = move |server: &ServerId| !spreads || !self.is_held_back(*server, node);
+        all.clone().filter(first).chain(all)
+    }
+
+    /// Whether slow start holds a server of `group` back in a group below that one.
+    fn is_held_back(&self, server: ServerId, group: NodeId) -> bool {
+        let path = self.path(server);
+        let mut below = path.nodes().iter().take_while(|node| **node > group);
+        below.any(|&node| self.node(node).is_busy())
     }
 
     /// How many servers that part of a node has.
@@ -353,6 +375,30 @@ impl Builder<'_> {
             self.add(below.expect("split by it just now"), node, group);
         }
         self.tree.nodes[node as usize].end = self.tree.nodes.len() as NodeId;
+        self.tree.nodes[node as usize].first_bet = self.first_bet(node);
+    }
+
+    /// How many of a finished group's servers are asked before its first answer: one, since there are
+    /// others to ask meanwhile. Who holds most of the list leaves none: a list of one country, or one
+    /// without countries, would begin with a probe for each round trip. It may have as many under way
+    /// as its parts on their own, but no more tenths of a second's worth than it is larger than all
+    /// others together.
+    fn first_bet(&self, node: NodeId) -> u8 {
+        const TENTH_OF_A_SECOND: usize = 14;
+        let group = self.tree.node(node);
+        let servers = group.servers as usize;
+        let others = self.servers.len() - servers;
+        if group.level == Level::Machine || servers <= others {
+            return 1;
+        }
+        let parts: usize = self
+            .tree
+            .parts(node)
+            .map(|part| usize::from(part.first_bet))
+            .sum();
+        let most = TENTH_OF_A_SECOND * servers / others.max(1);
+        let bet = (group.loose as usize + parts).min(most);
+        u8::try_from(bet).unwrap_or(u8::MAX)
     }
 
     fn label(&mut self, level: Level, node: NodeId, members: &[ServerId]) {
@@ -416,6 +462,7 @@ impl Builder<'_> {
             silent: 0,
             strength,
             level,
+            first_bet: 1,
         });
         self.tree.slots.extend_from_slice(loose);
     }
@@ -487,6 +534,35 @@ mod tests {
         assert_eq!(tree.node(countries[0]).servers, 4);
         assert_eq!(tree.node(tree.leaf(ServerId(0))).level, Level::Network);
         assert_eq!(tree.node(tree.leaf(ServerId(3))).level, Level::Subnet);
+    }
+
+    /// How many of the first country's servers are asked before an answer.
+    fn first_bet(servers: &[Listed]) -> u8 {
+        let tree = tree(servers);
+        let country = tree.countries().next().unwrap();
+        tree.node(country.node).first_bet
+    }
+
+    #[test]
+    fn who_holds_most_of_the_list_bets_a_probe_on_each_of_its_parts() {
+        let network = |second| (1..4).map(move |host| format!("9.{second}.7.{host}:1"));
+        let one_as = (0..20).flat_map(network);
+        let one_as: Vec<Listed> = one_as.map(|addr| listed("DE", 1, &addr)).collect();
+        assert_eq!(first_bet(&one_as), 20, "nobody else is on the list");
+        let others =
+            |count: u8| (0..count).map(|host| listed("FR", 2, &format!("11.0.0.{host}:1")));
+        let with = |count| {
+            first_bet(
+                &one_as
+                    .iter()
+                    .copied()
+                    .chain(others(count))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!([1, 20, 59, 60].map(with), [20, 20, 14, 1]);
+        let machine = (1..200).map(|port| listed("DE", 1, &format!("9.1.1.1:{port}")));
+        assert_eq!(first_bet(&machine.collect::<Vec<_>>()), 1);
     }
 
     proptest! {

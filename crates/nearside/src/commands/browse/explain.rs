@@ -42,7 +42,6 @@ pub(super) fn explain(explanation: &Explanation) -> String {
 }
 
 fn why(explanation: &Explanation) -> String {
-    let promise = 100.0 * explanation.best_promise;
     let end = match explanation.verdict {
         Some(Verdict::FewMissing) => "enough of the playable servers are found",
         Some(Verdict::NotWorthIt) => "nothing promises enough playable servers for a probe",
@@ -52,11 +51,23 @@ fn why(explanation: &Explanation) -> String {
         None => "not by its own decision",
     };
     format!(
-        "What the planner believed, and why it stopped: {end}. It expects {} and \
-{} among those not probed; the most promising probe had {promise:.1} % to find a playable one. \
+        "What the planner believed, and why it stopped: {end}. {}\
 RTTs in brackets are believed: nobody has answered there.",
+        expects(explanation)
+    )
+}
+
+/// What it expects of those not probed; nothing where all were.
+fn expects(explanation: &Explanation) -> String {
+    if explanation.stopped == Some(StopReason::Exhausted) {
+        return String::new();
+    }
+    format!(
+        "It expects {} and {} among those not probed; the most promising probe had {:.1} % to find \
+a playable one. ",
         about(explanation.expected_missed, "playable server"),
         about(explanation.expected_better, "better one"),
+        100.0 * explanation.best_promise,
     )
 }
 
@@ -115,15 +126,20 @@ const SOME: f64 = 0.5;
 fn reason(view: &GroupView, explanation: &Explanation) -> &'static str {
     let some_left = view.expected_left >= SOME;
     let is_about_the_best = explanation.verdict.is_some_and(Verdict::is_about_the_best);
-    match view.typical_rtt {
-        _ if view.probed == view.servers => "all probed",
+    let is_far = view
+        .believed_rtt
+        .is_some_and(|rtt| rtt >= explanation.rtt_stop);
+    match view.probed {
+        all if all == view.servers => "all probed",
+        1.. if view.answered == 0 => "silent",
         _ if some_left && is_about_the_best => "playable, but hardly better",
         _ if some_left && explanation.stopped.is_none() => "cut short",
-        _ if some_left => "few left, thinly spread",
-        None if view.probed == 0 => "far, to judge by its neighbours",
-        None => "silent",
-        Some(typical) if typical >= explanation.rtt_stop => "far",
-        Some(_) => "the rest of it is far",
+        _ if some_left => "few expected, thinly spread",
+        0 if is_far => "far, to judge by its neighbours",
+        0 if explanation.stopped.is_none() => "cut short",
+        0 => "few expected",
+        _ if is_far => "far",
+        _ => "the rest of it is far",
     }
 }
 
@@ -152,10 +168,40 @@ mod tests {
             reason(&view(servers, probed, typical), &explanation)
         };
         assert_eq!(of(5, 5, Some(20)), "all probed");
-        assert_eq!(of(5, 0, None), "far, to judge by its neighbours");
+        assert_eq!(of(5, 0, None), "few expected", "believed at 140 ms");
         assert_eq!(of(5, 2, None), "silent");
         assert_eq!(of(5, 2, Some(300)), "far");
         assert_eq!(of(5, 2, Some(100)), "the rest of it is far");
+    }
+
+    #[test]
+    fn who_was_not_probed_is_called_far_only_if_believed_to_be() {
+        let believed = |ms: u32, stopped| {
+            let view = GroupView {
+                believed_rtt: Some(Rtt::from_micros(ms * 1000)),
+                ..view(5, 0, None)
+            };
+            let explanation = Explanation {
+                stopped,
+                ..explanation(None)
+            };
+            reason(&view, &explanation)
+        };
+        let own_end = Some(StopReason::Expected);
+        assert_eq!(believed(200, own_end), "far, to judge by its neighbours");
+        assert_eq!(believed(199, own_end), "few expected");
+        assert_eq!(believed(199, None), "cut short");
+    }
+
+    #[test]
+    fn a_country_that_kept_silent_is_called_so_whatever_was_expected_of_it() {
+        let silent = GroupView {
+            expected_left: 3.0,
+            ..view(677, 64, None)
+        };
+        for verdict in [Verdict::NotWorthIt, Verdict::BestFound] {
+            assert_eq!(reason(&silent, &explanation(Some(verdict))), "silent");
+        }
     }
 
     #[test]
@@ -170,7 +216,10 @@ mod tests {
             of(&own_end(Verdict::BestFound)),
             "playable, but hardly better"
         );
-        assert_eq!(of(&own_end(Verdict::NotWorthIt)), "few left, thinly spread");
+        assert_eq!(
+            of(&own_end(Verdict::NotWorthIt)),
+            "few expected, thinly spread"
+        );
         let cut_short = Explanation {
             stopped: None,
             ..explanation(None)
@@ -184,7 +233,9 @@ mod tests {
             stopped: Some(StopReason::Exhausted),
             ..explanation(None)
         };
-        assert!(why(&whole).contains("every server was probed"));
+        let why = why(&whole);
+        assert!(why.contains("every server was probed. RTTs"), "{why}");
+        assert!(!why.contains("promising"), "of what? {why}");
     }
 
     fn explanation(verdict: Option<Verdict>) -> Explanation {
@@ -221,7 +272,7 @@ mod tests {
             "expects about 12 playable servers and hardly any better one",
             "AU",
             "all probed",
-            "? 7 0 0 0 (140) 0.0 far",
+            "? 7 0 0 0 (140) 0.0 few expected",
             "and 5 countries with less",
         ] {
             assert!(text.contains(words), "no `{words}` in\n{text}");

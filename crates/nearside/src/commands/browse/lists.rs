@@ -14,7 +14,7 @@ use nearside_discover::sources::{
     parse_list_file,
 };
 use nearside_net::lab::LabHandle;
-use nearside_net::{MasterSource, MonotonicClock};
+use nearside_net::{MasterSource, MonotonicClock, Stop};
 use nearside_types::ServerAddr;
 use nearside_wire::list::OriginForm;
 use nearside_wire::steam::Region;
@@ -48,6 +48,7 @@ pub(super) fn lists(
     planner: PlannerConfig,
     seed: u64,
     clock: MonotonicClock,
+    stop: &Stop,
 ) -> Result<Lists> {
     let BrowseArgs {
         sources: args,
@@ -73,7 +74,7 @@ pub(super) fn lists(
         let form = origin_form(planner.kind, showing);
         lists.masters.push(master(args, name.clone(), addr, form));
     }
-    web::add(&mut lists, args)?;
+    web::add(&mut lists, args, stop)?;
     match &args.lab {
         Some(_) if !origin.is_default() => bail!(
             "--lab has a table of its own: leave out --origins, --mrt, --asn-db, --origin-config and --only-given"

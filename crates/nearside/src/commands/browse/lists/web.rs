@@ -1,7 +1,11 @@
 //! Lists from the web: other nearside masters, Steam's Web API, JSON documents.
 
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
 use anyhow::Result;
-use nearside_master::upstream::{Place, fetch};
+use nearside_master::upstream::{FetchError, Fetched, Place, SteamKey, fetch};
+use nearside_net::Stop;
 use nearside_registry::{Family, Followed, Text};
 
 use super::Lists;
@@ -10,15 +14,19 @@ use crate::commands::master::steam_key;
 use crate::exit::WorldFailure;
 use crate::games::{Game, Listing, steam_filter};
 
-/// Adds what the web lists have of the game. One that fails is only noted while there are others.
-pub(super) fn add(lists: &mut Lists, args: &SourceArgs) -> Result<()> {
+/// Adds what the web lists have of the game. One that fails is only noted while there are others. Who
+/// is told to stop meanwhile adds no more.
+pub(super) fn add(lists: &mut Lists, args: &SourceArgs, stop: &Stop) -> Result<()> {
     let key = match args.from.is_empty() {
         true => None,
         false => steam_key(args.steam_key_file.as_deref())?,
     };
     for place in &args.from {
         let place = for_game(place, args.game);
-        match fetch(&place, key.as_ref()) {
+        let Some(fetched) = fetch_unless_stopped(place, key.clone(), stop) else {
+            break;
+        };
+        match fetched {
             Ok(fetched) => {
                 let wanted = fetched.servers.iter();
                 let wanted = wanted.filter(|followed| is_of(args.game, followed));
@@ -29,6 +37,31 @@ pub(super) fn add(lists: &mut Lists, args: &SourceArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Fetches on a thread of its own, since that takes up to half a minute: `None` if told to stop
+/// before. The thread then ends with the process.
+fn fetch_unless_stopped(
+    place: Place,
+    key: Option<SteamKey>,
+    stop: &Stop,
+) -> Option<Result<Fetched, FetchError>> {
+    const LOOK_EVERY: Duration = Duration::from_millis(50);
+    let (sender, receiver) = channel();
+    let fetching = std::thread::spawn(move || {
+        // Nobody listens any more after a stop.
+        let _ = sender.send(fetch(&place, key.as_ref()));
+    });
+    while !stop.is_stopped() {
+        match receiver.recv_timeout(LOOK_EVERY) {
+            Ok(fetched) => return Some(fetched),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                std::panic::resume_unwind(fetching.join().expect_err("it ended without a result"))
+            }
+        }
+    }
+    None
 }
 
 fn is_only(args: &SourceArgs) -> bool {
