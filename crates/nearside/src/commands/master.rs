@@ -1,5 +1,6 @@
 //! `nearside master`: a master server with its sockets, its store and its log.
 
+mod ban_file;
 mod config;
 mod desk;
 pub(super) mod log;
