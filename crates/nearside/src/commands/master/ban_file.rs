@@ -81,7 +81,7 @@ fn edit_tables(tables: &mut ArrayOfTables, stay: &[Option<&Ban>], new: &[&Ban]) 
         }
     }
     let mut stays = stay.iter();
-    tables.retain(|_| stays.next().is_none_or(|ban| ban.is_some()));
+    tables.retain(|_| stays.next().is_none_or(Option::is_some));
     for ban in new {
         let mut table = Table::new();
         fill(&mut table, ban);
@@ -103,7 +103,7 @@ fn edit_array(array: &mut Array, stay: &[Option<&Ban>], new: &[&Ban]) {
         }
     }
     let mut stays = stay.iter();
-    array.retain(|_| stays.next().is_none_or(|ban| ban.is_some()));
+    array.retain(|_| stays.next().is_none_or(Option::is_some));
     for ban in new {
         let mut table = InlineTable::new();
         fill(&mut table, ban);
