@@ -43,7 +43,8 @@ pub(crate) struct Shared {
 
 #[derive(Debug, Default)]
 struct Latest {
-    listing: Arc<Listing>,
+    /// None until somebody has asked: without a web side there is no need of any.
+    listing: Option<Arc<Listing>>,
     /// When the next copy may be made.
     next: Moment,
 }
@@ -53,28 +54,11 @@ const REWRITE: Duration = Duration::from_secs(1);
 const SHARE: u32 = 20;
 
 impl Shared {
-    /// Nobody is listed at the beginning.
-    pub(crate) fn beginning(at: Moment) -> Self {
-        let listing = Arc::new(Listing {
-            at,
-            wall: at,
-            ..Listing::default()
-        });
-        let latest = Latest {
-            listing,
-            ..Latest::default()
-        };
-        Self {
-            latest: RwLock::new(latest),
-            ..Self::default()
-        }
-    }
-
-    /// The latest listing; a newer one will be made.
-    pub(crate) fn ask(&self) -> Arc<Listing> {
+    /// The latest listing, if there is one yet; a newer one will be made.
+    pub(crate) fn ask(&self) -> Option<Arc<Listing>> {
         self.wanted.store(true, Ordering::Relaxed);
         let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&latest.listing)
+        latest.listing.clone()
     }
 
     /// Makes a newer listing if one is wanted, may be made and would differ.
@@ -85,13 +69,14 @@ impl Shared {
         let began = clock.now();
         let (version, next) = {
             let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
-            (latest.listing.version, latest.next)
+            let version = latest.listing.as_ref().map(|listing| listing.version);
+            (version, latest.next)
         };
         if began < next {
             return;
         }
         self.wanted.store(false, Ordering::Relaxed);
-        if version == master.shelf().version() {
+        if version == Some(master.shelf().version()) {
             return;
         }
         let listing = Arc::new(Listing {
@@ -102,7 +87,7 @@ impl Shared {
         });
         let took = clock.now().since(began);
         *self.latest.write().unwrap_or_else(PoisonError::into_inner) = Latest {
-            listing,
+            listing: Some(listing),
             next: began + REWRITE.max(took * SHARE),
         };
     }

@@ -46,6 +46,11 @@ pub enum ServiceError {
     /// A setting cannot work.
     #[error(transparent)]
     Settings(#[from] nearside_registry::SettingsError),
+    /// There is no address to listen on.
+    #[error(
+        "`listen` is empty, so no server could register; write at least one address, as 0.0.0.0:27950"
+    )]
+    Nowhere,
     /// The thread could not be started.
     #[error("the system starts no thread: {0}")]
     Thread(std::io::Error),
@@ -128,8 +133,9 @@ impl ServiceHandle {
         Arc::clone(&snapshot)
     }
 
-    /// All servers as they last were, and a word that they are wanted anew.
-    pub fn listing(&self) -> Arc<Listing> {
+    /// All servers as they last were, and a word that they are wanted anew. `None` until the engine
+    /// has turned once since somebody asked for the first time: an empty list would be a lie.
+    pub fn listing(&self) -> Option<Arc<Listing>> {
         self.listing.ask()
     }
 
@@ -200,6 +206,9 @@ impl Service {
         stop: Stop,
     ) -> Result<(Self, Loaded), ServiceError> {
         config.settings.check()?;
+        if config.listen.is_empty() {
+            return Err(ServiceError::Nowhere);
+        }
         let clock = WallClock::start(wall);
         let mut store = Dated::new(store, clock.step().clone());
         let mut ports = open(&config.listen, &clock)?;
@@ -228,12 +237,13 @@ impl Service {
         // Before the first turn somebody may look: at this life's beginning, not at the epoch.
         let beginning = Snapshot {
             servers: master.shelf().len(),
+            version: master.shelf().version(),
             at: now,
             started: now,
             ..Snapshot::default()
         };
         let snapshot = Arc::new(RwLock::new(Arc::new(beginning)));
-        let listing = Arc::new(Shared::beginning(now));
+        let listing = Arc::<Shared>::default();
         let handle = ServiceHandle {
             commands: sender,
             snapshot: Arc::clone(&snapshot),

@@ -216,6 +216,29 @@ fn a_file_is_followed_as_it_changes_and_errors_leave_the_last_list() {
     wait_for("the end of its time", || listed(&lower).is_empty());
 }
 
+#[test]
+fn an_empty_list_takes_nobody_off_before_their_time() {
+    let lower = scene(&["file"]);
+    let path = std::env::temp_dir().join(format!("nearside-begun-{}.json", std::process::id()));
+    std::fs::write(&path, r#"{"servers":[{"addr":"127.0.0.1:1001"}]}"#).unwrap();
+    let upstream = Upstream {
+        name: "other".to_owned(),
+        place: path.display().to_string().parse().unwrap(),
+        interval: Duration::from_secs(1),
+        key: None,
+    };
+    let say: Say = Arc::new(|_| {});
+    let followers = Followers::start(vec![upstream], &lower.handle, &lower.stop, &say);
+    wait_for("the server", || listed(&lower).len() == 1);
+    // As a master lists that has just begun, and has no store.
+    std::fs::write(&path, r#"{"servers":[]}"#).unwrap();
+    wait_for("the empty list", || followers.status()[0].servers == 0);
+    std::thread::sleep(Duration::from_millis(1100));
+    assert_eq!(listed(&lower).len(), 1, "three intervals are left to it");
+    wait_for("the end of its time", || listed(&lower).is_empty());
+    std::fs::remove_file(&path).unwrap();
+}
+
 /// A list of Steam's that may have been cut.
 fn steam_list(servers: usize) -> String {
     let row = |number: usize| {

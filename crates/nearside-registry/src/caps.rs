@@ -17,6 +17,8 @@ pub(crate) struct Counts {
     /// By the first address of each /24 and /48.
     networks: PerAddress,
     systems: HashMap<Asn, u32>,
+    /// Servers that other masters list, which take nobody's place.
+    followed: PerAddress,
 }
 
 impl Counts {
@@ -34,6 +36,25 @@ impl Counts {
         if let Some(asn) = asn {
             take_one(&mut self.systems, &asn);
         }
+    }
+
+    pub(crate) fn add_followed(&mut self, ip: IpAddr) {
+        self.followed.add(ip);
+    }
+
+    pub(crate) fn remove_followed(&mut self, ip: IpAddr) {
+        self.followed.remove(ip);
+    }
+
+    /// Whether one more server there may be followed. Registered ones do not count, nor the network:
+    /// somebody else's list has caps of its own.
+    pub(crate) fn has_room_for_followed(
+        &self,
+        settings: &Settings,
+        ip: IpAddr,
+        asn: Option<Asn>,
+    ) -> bool {
+        settings.is_uncapped(ip, asn) || self.followed.count(ip) < settings.servers_per_address
     }
 
     /// Whether one more server may register there, and which cap forbids it.

@@ -48,6 +48,8 @@ pub enum ClaimAnswer {
 /// The answer, and what happened to the address before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
+    /// When it was answered.
+    pub at: Moment,
     /// What becomes of this request.
     pub answer: ClaimAnswer,
     /// What was wrong with this request's challenge, or why the address was refused the last time,
@@ -80,6 +82,7 @@ impl Master {
         };
         let is_news = !matches!(answer, ClaimAnswer::Registered(_) | ClaimAnswer::Refused(_));
         Claimed {
+            at: now,
             answer,
             earlier: earlier.filter(|_| is_news),
         }

@@ -3,17 +3,18 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use nearside_types::{Moment, ServerAddr};
+use nearside_types::{Asn, Moment, ServerAddr};
 
 use crate::master::Master;
-use crate::server::{Facts, Family, Server, Standing};
+use crate::server::{Facts, Family, Server, Standing, Text};
 use crate::told::Removal;
 
 /// Which of the other masters; the caller gives out the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SourceId(pub u16);
 
-/// Who lists a followed server, in the order they came, and until when each is believed.
+/// Who lists a followed server, in the order they came unless a later one knew more, and until when
+/// each is believed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sources(Vec<(SourceId, Moment)>);
 
@@ -28,6 +29,12 @@ impl Sources {
             Some((_, known)) => *known = until,
             None => self.0.push((source, until)),
         }
+    }
+
+    /// From now on this one's words are taken.
+    fn lead(&mut self, source: SourceId, until: Moment) {
+        self.0.retain(|(known, _)| *known != source);
+        self.0.insert(0, (source, until));
     }
 
     /// Forgets those whose time is up, so that the next one speaks.
@@ -61,6 +68,35 @@ pub struct Followed {
     pub facts: Facts,
 }
 
+impl Followed {
+    fn knowledge(&self) -> Knowledge {
+        Knowledge::of(self.family, &self.facts)
+    }
+}
+
+/// How much a list says of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Knowledge {
+    /// Where it is.
+    Address,
+    /// Its protocol or its game.
+    Game,
+    /// What is played there.
+    Facts,
+}
+
+impl Knowledge {
+    fn of(family: Family, facts: &Facts) -> Self {
+        if facts.places > 0 {
+            Self::Facts
+        } else if family != Family::Other || !facts.text(Text::Game).is_empty() {
+            Self::Game
+        } else {
+            Self::Address
+        }
+    }
+}
+
 /// Whether a list has all that its master knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wholeness {
@@ -77,7 +113,7 @@ pub struct FollowCounts {
     pub taken: usize,
     /// Registered here or followed from elsewhere already.
     pub known: usize,
-    /// Banned, unreachable for players, or beyond the cap.
+    /// Banned, unreachable for players, or beyond a cap.
     pub left_out: usize,
     /// Taken off, since neither this list nor another has them any more.
     pub gone: usize,
@@ -125,28 +161,35 @@ impl Master {
         counts: &mut FollowCounts,
     ) {
         let addr = followed.addr;
-        if self.is_registered(addr) || self.is_listed_by_another(source, addr, until) {
+        if self.is_registered(addr) || self.is_listed_by_another(source, &followed, until) {
             counts.known += 1;
             return;
         }
         let before = self.shelf.get(addr);
         let origin = (self.origin_of)(addr.ip());
         let banned = self.bans.reason(addr.ip(), origin.asn).is_some();
-        let full = before.is_none() && self.followed.len() >= self.settings.followed_servers;
+        let full = before.is_none() && !self.has_room_to_follow(addr, origin.asn);
         if banned || full || !self.can_list(addr) {
             counts.left_out += 1;
             return;
         }
-        let is_new = before.is_none();
+        let knew = before.map(|before| Knowledge::of(before.family, &before.facts));
+        let is_news = knew.is_none_or(|knew| knew < followed.knowledge());
+        // A list of mere addresses is no reason to forget which lists the server belongs to.
+        let family = before.map(|before| before.family);
+        let family = family.filter(|_| followed.family == Family::Other);
         // What the server said to us itself is better than what a list says of it.
         let facts = before.map(|before| before.facts.clone());
         let facts = facts.filter(|facts| facts.places > 0 && followed.facts.places == 0);
         let mut sources = self.followed.get(&addr).cloned().unwrap_or_default();
-        sources.note(source, until);
+        match is_news {
+            true => sources.lead(source, until),
+            false => sources.note(source, until),
+        }
         let until = sources.until().unwrap_or(until);
         let server = Server {
             addr,
-            family: followed.family,
+            family: family.unwrap_or(followed.family),
             standing: Standing::Followed,
             origin,
             expires: until,
@@ -154,18 +197,37 @@ impl Master {
         };
         self.replace(server);
         self.followed.insert(addr, sources);
-        if is_new {
+        if is_news {
             self.shelf.plan(addr, asked.min(until));
         }
         counts.taken += 1;
     }
 
-    /// Whether another source speaks for the server already; this one then keeps it listed too.
-    fn is_listed_by_another(&mut self, source: SourceId, addr: ServerAddr, until: Moment) -> bool {
+    /// Whether one more server of other masters may be listed.
+    fn has_room_to_follow(&self, addr: ServerAddr, asn: Option<Asn>) -> bool {
+        self.followed.len() < self.settings.followed_servers
+            && self
+                .counts
+                .has_room_for_followed(&self.settings, addr.ip(), asn)
+    }
+
+    /// Whether another source speaks for the server already, and knows as much; this one then keeps
+    /// it listed too.
+    fn is_listed_by_another(
+        &mut self,
+        source: SourceId,
+        followed: &Followed,
+        until: Moment,
+    ) -> bool {
+        let addr = followed.addr;
+        let known = self.shelf.get(addr);
+        let knew = known.map(|known| Knowledge::of(known.family, &known.facts));
         let Some(sources) = self.followed.get_mut(&addr) else {
             return false;
         };
-        if sources.first().is_none_or(|first| first == source) {
+        if sources.first().is_none_or(|first| first == source)
+            || knew.is_none_or(|knew| knew < followed.knowledge())
+        {
             return false;
         }
         sources.note(source, until);

@@ -305,6 +305,7 @@ impl Master {
         }
         if is_followed {
             self.followed.insert(addr, sources.unwrap_or_default());
+            self.counts.add_followed(addr.ip());
         } else {
             self.counts.add(addr, asn);
         }
@@ -325,6 +326,7 @@ impl Master {
         match server.standing {
             Standing::Followed => {
                 self.followed.remove(&server.addr);
+                self.counts.remove_followed(server.addr.ip());
             }
             Standing::Verified | Standing::Vouched | Standing::Remembered => {
                 self.counts.remove(server.addr, server.origin.asn);
@@ -407,8 +409,8 @@ impl Master {
         &self.shelf
     }
 
-    /// Which of the other masters lists a server that did not register here; the first, if several
-    /// do.
+    /// Which of the other masters lists a server that did not register here; the one whose words on
+    /// it are taken, if several do.
     pub fn followed_from(&self, addr: ServerAddr) -> Option<SourceId> {
         self.followed.get(&addr)?.first()
     }

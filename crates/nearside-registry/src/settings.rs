@@ -19,7 +19,7 @@ pub struct Settings {
     pub timeout_s: u32,
     /// Servers in all; further ones are refused, and no registered one makes way.
     pub servers: usize,
-    /// Servers on one address.
+    /// Servers on one address; as many again that other masters list.
     pub servers_per_address: u32,
     /// Servers in one IPv4 /24 or IPv6 /48.
     pub servers_per_network: u32,
@@ -34,7 +34,8 @@ pub struct Settings {
     /// Bytes a second of lists to clients that repeat their cookie, for each /24 or /48 that is not
     /// `uncapped`. Ten seconds' worth can be saved up: a hundred lists of 30,000 servers. It keeps one
     /// client from taking all the master can send, and who has seen somebody's cookie from flooding
-    /// that network. When neighbours have spent it, each address has a tenth of it for itself.
+    /// that network. When neighbours have spent it, each address (or IPv6 /56) has a tenth of it for
+    /// itself, and one list may be longer than what is left.
     pub list_bytes_per_second: u32,
     /// Bytes a second of challenges to GoldSource servers, whose one-byte `q` is shorter than any
     /// answer, for each /24 or /48.

@@ -341,3 +341,71 @@ fn answers_that_nobody_asked_for_or_that_come_late_change_nothing() {
     let server = net.master.shelf().get(addr(1)).unwrap();
     assert_eq!(server.facts.text(Text::Map), b"de_dust2");
 }
+
+fn bare(addr: ServerAddr) -> Followed {
+    Followed {
+        addr,
+        family: Family::default(),
+        facts: Facts::default(),
+    }
+}
+
+fn tell(net: &mut Net, source: SourceId, servers: Vec<Followed>) -> FollowCounts {
+    let until = net.now + Duration::from_secs(600);
+    net.master
+        .follow(net.now, source, servers, Wholeness::Whole, until)
+}
+
+#[test]
+fn a_list_that_knows_more_speaks_for_a_server_whoever_came_first() {
+    let mut net = Net::new(Settings::default());
+    let (poor, rich) = (SourceId(1), SourceId(2));
+    tell(&mut net, poor, vec![bare(addr(1))]);
+    assert!(net.list(client(), request(&[])).is_empty(), "no game known");
+    let mut told = followed(1, Family::Quake3);
+    told.facts.places = 8;
+    let counts = tell(&mut net, rich, vec![told.clone()]);
+    assert_eq!((counts.taken, counts.known), (1, 0));
+    let counts = tell(&mut net, poor, vec![bare(addr(1))]);
+    assert_eq!((counts.taken, counts.known), (0, 1));
+    let listed = |net: &Net| net.master.shelf().get(addr(1)).unwrap().clone();
+    assert_eq!(listed(&net).facts, told.facts);
+    assert_eq!(net.master.followed_from(addr(1)), Some(rich));
+    // What a question selects is kept for a second.
+    net.pass(2);
+    assert_eq!(net.list(client(), request(&[])).len(), 1);
+    // What it was is not forgotten when only the poorer list still has it.
+    assert_eq!(tell(&mut net, rich, Vec::new()).gone, 0);
+    tell(&mut net, poor, vec![bare(addr(1))]);
+    assert_eq!(net.master.followed_from(addr(1)), Some(poor));
+    let kept = listed(&net);
+    assert_eq!((kept.family, kept.facts), (Family::Quake3, told.facts));
+}
+
+#[test]
+fn a_list_cannot_fill_the_master_with_ports_of_one_address() {
+    let ip = addr(1).ip();
+    let ports = |range: std::ops::Range<u16>| -> Vec<Followed> {
+        let at = |port| bare(ServerAddr::new(ip, port).unwrap());
+        range.map(at).collect()
+    };
+    let settings = Settings {
+        servers_per_address: 4,
+        ..Settings::default()
+    };
+    let mut net = Net::new(settings.clone());
+    let counts = tell(&mut net, SOURCE, ports(1000..4000));
+    assert_eq!((counts.taken, counts.left_out), (4, 2996));
+    // Who leaves makes room, and lists do not wear the room out.
+    for _ in 0..3 {
+        assert_eq!(tell(&mut net, SOURCE, ports(1000..1004)).taken, 4);
+    }
+    assert_eq!(tell(&mut net, SOURCE, Vec::new()).gone, 4);
+    assert_eq!(tell(&mut net, SOURCE, ports(2000..2010)).taken, 4);
+
+    let mut net = Net::new(Settings {
+        uncapped: vec![ip.to_string().parse().unwrap()],
+        ..settings
+    });
+    assert_eq!(tell(&mut net, SOURCE, ports(1000..4000)).taken, 3000);
+}

@@ -135,9 +135,10 @@ pub struct SourceArgs {
     /// Ask this master; may be repeated
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "lab")]
     pub master: Vec<String>,
-    /// Take the list from a nearside master's web side (http://HOST:PORT), Steam's Web API
-    /// (steam-web: and a filter, which may be left out), the URL of a JSON document or a JSON file; may
-    /// be repeated
+    /// Take the list from a nearside master's web side (http://HOST:PORT), a master that speaks Steam's
+    /// protocol (steam://HOST:PORT/FILTER) or the Quake 3 family's (quake3://HOST:PORT/GAME/PROTOCOL),
+    /// Steam's Web API (steam-web: and a filter, which may be left out), the URL of a JSON document or a
+    /// JSON file; may be repeated
     #[arg(long, value_name = "LIST", conflicts_with = "lab")]
     pub from: Vec<Place>,
     /// The file with your key for steam-web; the variable NEARSIDE_STEAM_KEY may have the key itself

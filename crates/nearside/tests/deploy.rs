@@ -48,6 +48,38 @@ fn systemd_understands_the_unit() {
     assert!(about_us.is_empty(), "{said}");
 }
 
+/// A flag or a variable would come before `store = "redis"` of the operator's file.
+#[test]
+fn where_servers_are_kept_by_default_is_below_what_the_configuration_says() {
+    let usual = "XDG_DATA_HOME=/var/lib\n";
+    for name in ["nearside-master.service", "Dockerfile"] {
+        let text = file(name);
+        assert!(text.contains(usual), "{name}");
+        for first in ["--store", "NEARSIDE_MASTER_STORE"] {
+            assert!(!text.contains(first), "{name} has {first}");
+        }
+    }
+    let folder = Folder::new();
+    let config = folder.write(
+        "master.toml",
+        "listen = [\"127.0.0.1:0\"]\nstore = \"none\"\n",
+    );
+    let run = |arguments: &[&str]| {
+        let mut master = common::process::nearside(arguments);
+        master.0.env("XDG_DATA_HOME", folder.join("data"));
+        master.finish(b"", common::LONG).expect_code(0);
+        PathBuf::from(folder.join("data/nearside/master.redb")).exists()
+    };
+    assert!(!run(&["master", "--config", &config, "--seconds", "0.1"]));
+    assert!(run(&[
+        "master",
+        "--listen",
+        "127.0.0.1:0",
+        "--seconds",
+        "0.1"
+    ]));
+}
+
 #[test]
 fn the_compose_file_is_yaml_and_has_a_master_and_six_nodes() {
     let test = "the_compose_file_is_yaml_and_has_a_master_and_six_nodes";

@@ -9,6 +9,7 @@ use std::time::Duration;
 use common::foreign::program;
 use common::master::Master;
 use common::openarena::{OpenArena, free_port};
+use common::web::{free_tcp_port, json};
 use common::{Folder, LONG, process};
 
 /// A master on loopback.
@@ -97,16 +98,67 @@ fn a_killed_master_knows_its_servers_again_and_interrupting_one_is_clean() {
     std::thread::sleep(Duration::from_secs(2));
     master.running.child.kill().unwrap();
     master.running.child.wait().unwrap();
-    let (again_addr, again) = start(&["--store", &store]);
+    let http = format!("127.0.0.1:{}", free_tcp_port());
+    let (again_addr, again) = start(&["--store", &store, "--http", &http]);
+    let first = json(&http, "/servers");
+    assert_eq!(first["servers"][0]["addr"], server.addr, "{first}");
     assert_eq!(browsed(&again_addr), [server.addr.as_str()]);
     again.running.interrupt();
     let finished = again.running.finish(LONG).expect_code(130);
     assert_eq!(finished.stdout, "");
 }
 
+/// `poll` refuses more sockets than a process may have open: the engine's loop ends by an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_master_whose_engine_has_ended_ends_too_and_says_why() {
+    let http = format!("127.0.0.1:{}", free_tcp_port());
+    let (_, master) = start(&["--store", "none", "--http", &http]);
+    master.running.may_open(1);
+    master.wait_for("nearside: cannot wait for 2 UDP ports");
+    master.running.finish(LONG).expect_code(3);
+}
+
+#[test]
+fn a_store_in_a_folder_that_cannot_be_made_is_the_worlds_fault() {
+    let folder = Folder::new();
+    let file = folder.write("file", "");
+    let store = format!("{file}/below/master.redb");
+    let arguments = ["master", "--listen", "127.0.0.1:0", "--store", &store];
+    let finished = common::nearside(&arguments).expect_code(3);
+    finished.expect_stderr("cannot make");
+}
+
+#[test]
+fn yes_and_no_in_the_environment_may_be_said_in_the_usual_ways() {
+    let codes = ["1", "yes", "true", "0", "no", "false", "perhaps"].map(|word| {
+        let arguments = [
+            "master",
+            "--listen",
+            "127.0.0.1:0",
+            "--store",
+            "none",
+            "--seconds",
+            "0.1",
+        ];
+        let mut master = process::nearside(&arguments);
+        master.0.env("NEARSIDE_MASTER_LAN", word);
+        master.finish(b"", LONG).code
+    });
+    assert_eq!(codes, [0, 0, 0, 0, 0, 0, 2].map(Some));
+}
+
 #[test]
 fn what_cannot_work_is_refused_with_a_next_step() {
     let folder = Folder::new();
+    let file = folder.write(
+        "nowhere.toml",
+        "listen = []\n[http]\nlisten = [\"127.0.0.1:0\"]\n",
+    );
+    common::is_refused(
+        &["master", "--config", &file, "--store", "none"],
+        &["`listen` is empty", "0.0.0.0:27950"],
+    );
     let file = folder.write("master.toml", "[registry]\ntimeout_s = 3\n");
     common::is_refused(&["master", "--config", &file], &["timeout_s is 3"]);
     let file = folder.write("typo.toml", "[registry]\ntimeout = 900\n");

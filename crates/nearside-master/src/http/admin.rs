@@ -72,7 +72,7 @@ pub(super) async fn servers(
     filter: Result<Query<WebFilter>, QueryRejection>,
 ) -> Result<Response, Failure> {
     let Query(filter) = filter.map_err(|error| Failure::bad_request(error.body_text()))?;
-    let listing = current(&web.handle).await;
+    let listing = current(&web.handle).await?;
     elsewhere(move || {
         let rows = listing.rows.iter();
         let selected = rows.filter(|row| filter.selects(&row.server));

@@ -53,26 +53,57 @@ fn sent(page: &Page, headers: &HeaderMap, form: Form) -> Response {
         (header::CONTENT_TYPE, content_type),
     ];
     // `*` means whatever there is (RFC 9110, section 13.1.2).
-    let is_known = |tag| names(headers, header::IF_NONE_MATCH, tag);
-    if is_known(&page.etag) || is_known("*") {
+    let is_known = |tag| tag == "*" || opaque(tag) == opaque(&page.etag);
+    if items(headers, header::IF_NONE_MATCH).any(is_known) {
         return (StatusCode::NOT_MODIFIED, common).into_response();
     }
-    if names(headers, header::ACCEPT_ENCODING, "gzip") {
+    if items(headers, header::ACCEPT_ENCODING).any(is_gzip) {
         let encoding = [(header::CONTENT_ENCODING, "gzip")];
         return (common, encoding, page.gzipped.clone()).into_response();
     }
     (common, page.body.clone()).into_response()
 }
 
-/// Whether a header's list has an item, parameters aside.
-fn names(headers: &HeaderMap, name: header::HeaderName, wanted: &str) -> bool {
+/// The items of a header that is a list.
+fn items(headers: &HeaderMap, name: header::HeaderName) -> impl Iterator<Item = &str> {
     let values = headers.get_all(name).into_iter();
     values
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .any(|item| {
-            item.split(';')
-                .next()
-                .is_some_and(|item| item.trim() == wanted)
-        })
+        .map(str::trim)
+}
+
+/// A tag without its weakness: for `If-None-Match` that makes no difference (RFC 9110, section
+/// 13.1.2).
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
+}
+
+/// Whether an item wants gzip. A weight of 0 means never (RFC 9110, section 12.4.2).
+fn is_gzip(item: &str) -> bool {
+    let mut parts = item.split(';').map(str::trim);
+    let is_named = parts
+        .next()
+        .is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+    let weight = |part: &str| {
+        let (name, value) = part.split_once('=')?;
+        let value = value.trim().parse::<f32>();
+        name.trim().eq_ignore_ascii_case("q").then_some(value)
+    };
+    is_named && !parts.filter_map(weight).any(|weight| weight == Ok(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_who_names_it_and_not_to_who_names_it_with_a_weight_of_nothing() {
+        for wanted in ["gzip", "GZIP", "gzip;q=0.5", "gzip; Q=1.000", "gzip;q=odd"] {
+            assert!(is_gzip(wanted), "{wanted}");
+        }
+        for unwanted in ["gzip;q=0", "gzip ; q=0.000", "br", "", "gzipped"] {
+            assert!(!is_gzip(unwanted), "{unwanted}");
+        }
+    }
 }

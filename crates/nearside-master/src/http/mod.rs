@@ -29,6 +29,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use nearside_net::Stop;
 use nearside_types::Prefix;
+use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
 use tokio::sync::watch;
 
@@ -171,11 +172,27 @@ enum Side {
 }
 
 fn bind(addr: SocketAddr) -> Result<std::net::TcpListener, HttpError> {
-    let taken = |source| HttpError::Bind { addr, source };
-    let listener = std::net::TcpListener::bind(addr).map_err(taken)?;
-    listener.set_nonblocking(true).map_err(taken)?;
-    Ok(listener)
+    listen(addr).map_err(|source| HttpError::Bind { addr, source })
 }
+
+/// IPv6 alone on an IPv6 address, as UDP ports do: both families may then have the same port.
+fn listen(addr: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let domain = Domain::for_address(addr);
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    if domain == Domain::IPV6 {
+        socket.set_only_v6(true)?;
+    }
+    // What the last process left behind keeps nobody from the port; on Windows it means more.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.bind(&addr.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// Connections that wait to be taken; the system may allow fewer.
+const BACKLOG: i32 = 1024;
 
 /// How long answers on their way may take after the end was asked for.
 const LAST_ANSWERS: Duration = Duration::from_secs(3);

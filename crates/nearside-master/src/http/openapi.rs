@@ -56,7 +56,7 @@ fn lists() -> [(&'static str, Value); 4] {
             ("200", "The list.", "List"),
             ("400", "A parameter makes no sense.", "Error"),
             ("429", "This network has had its share of filtered lists.", "Error"),
-            ("503", "Too many wait for filtered lists, or hold them.", "Error")
+            ("503", "Too many wait for filtered lists, or hold them, or the master has only begun.", "Error")
         ])
     });
     let compact = json!({

@@ -113,7 +113,7 @@ impl Pages {
         filter: WebFilter,
         form: Form,
     ) -> Result<Arc<Page>, Failure> {
-        let listing = current(handle).await;
+        let listing = current(handle).await?;
         let key = (filter.simplified(), form);
         let shelf = self.shelf(&key);
         if let Some(page) = shelf.known(&key, listing.version) {
@@ -261,15 +261,16 @@ impl Drop for Counted {
 }
 
 /// The engine's latest listing, once it is as good as can be had.
-pub(super) async fn current(handle: &ServiceHandle) -> Arc<Listing> {
+pub(super) async fn current(handle: &ServiceHandle) -> Result<Arc<Listing>, Failure> {
     for _ in 0..LOOKS {
         let listing = handle.listing();
-        if handle.is_current(&listing) {
-            return listing;
+        if let Some(listing) = listing.filter(|listing| handle.is_current(listing)) {
+            return Ok(listing);
         }
         tokio::time::sleep(LOOK).await;
     }
-    handle.listing()
+    let listing = handle.listing();
+    listing.ok_or_else(|| Failure::busy("the master has only begun; come again in some seconds"))
 }
 
 #[derive(Serialize)]

@@ -69,8 +69,7 @@ pub(super) async fn register(
     web.handle.tell(Command::Claim(Box::new(claim), reply));
     let claimed = receiver.await;
     let claimed = claimed.map_err(|_| Failure::busy("the master is ending"))?;
-    let now = web.handle.snapshot().at;
-    Ok(told(addr, &claimed, |until| until.since(now).as_secs()))
+    Ok(told(addr, &claimed))
 }
 
 impl Registration {
@@ -102,11 +101,7 @@ impl Registration {
     }
 }
 
-fn told(
-    address: ServerAddr,
-    claimed: &Claimed,
-    seconds: impl Fn(nearside_types::Moment) -> u64,
-) -> Response {
+fn told(address: ServerAddr, claimed: &Claimed) -> Response {
     let (status, state) = match &claimed.answer {
         ClaimAnswer::Registered(_) => (StatusCode::OK, "registered"),
         ClaimAnswer::Challenged => (StatusCode::ACCEPTED, "challenged"),
@@ -118,7 +113,7 @@ fn told(
         state,
         address,
         seconds: match &claimed.answer {
-            ClaimAnswer::Registered(until) => Some(seconds(*until)),
+            ClaimAnswer::Registered(until) => Some(until.since(claimed.at).as_secs()),
             _ => None,
         },
         error: match &claimed.answer {

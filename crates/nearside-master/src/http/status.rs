@@ -208,7 +208,7 @@ async fn status(
     sources: Vec<SourceStatus>,
     store: StoreStatus,
 ) -> Result<Response, Failure> {
-    let listing = current(&web.handle).await;
+    let listing = current(&web.handle).await?;
     let status = tokio::task::spawn_blocking(move || {
         let counted = web.history.counted(&listing);
         let snapshot = web.handle.snapshot();

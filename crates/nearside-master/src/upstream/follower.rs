@@ -37,8 +37,6 @@ struct State {
     status: SourceStatus,
     /// When the last good list came.
     good: Option<Instant>,
-    /// Servers of the last list that had any.
-    last_length: usize,
     /// The last list was cut.
     is_cut: bool,
 }
@@ -64,7 +62,6 @@ impl Followers {
                     error: None,
                 },
                 good: None,
-                last_length: 0,
                 is_cut: false,
             }));
             let follower = Follower {
@@ -128,9 +125,6 @@ impl Follower {
             let mut state = lock(&state);
             let is_news = state.good.is_none() || state.status.error.is_some();
             state.status.servers = servers;
-            if servers > 0 {
-                state.last_length = servers;
-            }
             state.status.taken = counts.taken;
             state.status.error = None;
             state.good = Some(Instant::now());
@@ -142,9 +136,10 @@ impl Follower {
                 ));
             }
         });
-        // A list that broke off at its beginning is not worth more than the last.
+        // A list that is suddenly empty is rather that of a master which has just begun, or its
+        // mistake; it is believed when the time of the last one is up.
         let wholeness = match servers {
-            0 if self.was_long() => Wholeness::Partial,
+            0 => Wholeness::Partial,
             _ => fetched.wholeness,
         };
         self.handle.tell(Command::Follow {
@@ -173,12 +168,6 @@ impl Follower {
                 self.upstream.name
             ));
         }
-    }
-
-    /// A list of hundreds that is suddenly empty is a mistake of its master rather than the truth;
-    /// it is believed when its time is up.
-    fn was_long(&self) -> bool {
-        lock(&self.state).last_length > 100
     }
 
     fn miss(&self, error: &FetchError) {

@@ -161,6 +161,32 @@ impl Place {
             Self::Document { .. } | Self::File { .. } => "json",
         }
     }
+
+    /// What it is called where others can read it: without passwords, queries and folders.
+    pub fn public_name(&self) -> String {
+        match self {
+            Self::SteamWeb { base, filter } if base != STEAM_API => {
+                format!("steam-web:{filter}@{}", without_secrets(base))
+            }
+            Self::Nearside { url } | Self::Document { url } => without_secrets(url),
+            Self::File { path } => match path.file_name() {
+                Some(name) => name.to_string_lossy().into_owned(),
+                None => self.to_string(),
+            },
+            Self::Steam { .. } | Self::Quake3 { .. } | Self::SteamWeb { .. } => self.to_string(),
+        }
+    }
+}
+
+/// A URL without user, password and query, which may be tokens.
+pub(super) fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
 }
 
 impl fmt::Display for Place {
@@ -204,6 +230,28 @@ mod tests {
         }
         let slash: Place = "http://127.0.0.1:8080/".parse().unwrap();
         assert_eq!(slash.kind(), "nearside");
+    }
+
+    #[test]
+    fn public_names_tell_no_secrets() {
+        for (text, name) in [
+            (
+                "http://user:pa55@127.0.0.1:1/x.json?token=T",
+                "http://127.0.0.1:1/x.json",
+            ),
+            ("https://u@host.example", "https://host.example"),
+            ("http://u:p@ss@[::1]:8080/a@b#T", "http://[::1]:8080/a@b"),
+            (
+                r"steam-web:\appid\440@http://127.0.0.1:9/x?key=T",
+                r"steam-web:\appid\440@http://127.0.0.1:9/x",
+            ),
+            (r"steam-web:\appid\440", r"steam-web:\appid\440"),
+            ("/home/somebody/lists/mine.json", "mine.json"),
+            ("quake3://127.0.0.1:27950/84", "quake3://127.0.0.1:27950/84"),
+        ] {
+            let place: Place = text.parse().unwrap();
+            assert_eq!(place.public_name(), name);
+        }
     }
 
     #[test]

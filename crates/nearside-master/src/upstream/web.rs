@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::place::without_secrets;
 use super::{FetchError, Fetched, Known, document};
 
 /// A personal key of Steam's Web API. Shown nowhere.
@@ -39,12 +40,12 @@ pub(super) const STEAM_LIMIT: usize = 20_000;
 /// Any document with servers. One that is known and has not changed is not sent again.
 pub(super) fn document(url: &str, known: &mut Option<Known>) -> Result<Fetched, FetchError> {
     let etag = known.as_ref().map(|known| &*known.etag);
-    let answer = get(url, &[], etag).map_err(|reason| failed(url, reason))?;
+    let answer = get(url, &[], etag).map_err(|reason| failed(url, &reason))?;
     let Answer::Document { body, etag } = answer else {
         let known = known.as_ref().map(|known| known.list.clone());
-        return known.ok_or_else(|| failed(url, "it sends no list".to_owned()));
+        return known.ok_or_else(|| failed(url, "it sends no list"));
     };
-    let list = document::parse(url, &body)?;
+    let list = document::parse(&without_secrets(url), &body)?;
     *known = etag.map(|etag| Known {
         etag,
         list: list.clone(),
@@ -63,16 +64,20 @@ pub(super) fn steam(
     let limit = STEAM_LIMIT.to_string();
     let query = [("key", &*key.0), ("filter", filter), ("limit", &limit)];
     match get(&url, &query, None) {
-        Ok(Answer::Document { body, .. }) => document::parse_up_to(STEAM_LIMIT, &url, &body),
-        Ok(Answer::Unchanged) => Err(failed(&url, "it sends no list".to_owned())),
-        Err(reason) => Err(failed(&url, key.hidden_in(&reason))),
+        Ok(Answer::Document { body, .. }) => {
+            document::parse_up_to(STEAM_LIMIT, &without_secrets(&url), &body)
+        }
+        Ok(Answer::Unchanged) => Err(failed(&url, "it sends no list")),
+        Err(reason) => Err(failed(&url, &key.hidden_in(&reason))),
     }
 }
 
-fn failed(place: &str, reason: String) -> FetchError {
+/// Some reasons repeat the URL.
+fn failed(url: &str, reason: &str) -> FetchError {
+    let place = without_secrets(url);
     FetchError::Http {
-        place: place.to_owned(),
-        reason,
+        reason: reason.replace(url, &place),
+        place,
     }
 }
 
@@ -127,6 +132,19 @@ fn words(error: &ureq::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_name_the_place_without_its_secrets() {
+        let url = "http://user:pa55@127.0.0.1:1/x.json?token=T";
+        let error = failed(url, &format!("bad uri: {url}")).to_string();
+        let place = "http://127.0.0.1:1/x.json";
+        assert_eq!(error, format!("{place}: bad uri: {place}"));
+        let error = document(url, &mut None).unwrap_err().to_string();
+        assert!(
+            error.starts_with(place) && !error.contains("pa55") && !error.contains("token"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn keys_are_shown_nowhere() {

@@ -142,18 +142,7 @@ impl Scene {
         let (service, _) = Service::start(config, store, origin, stop.clone()).unwrap();
         let handle = service.handle();
         let thread = service.spawn().unwrap();
-        let desk = Arc::new(Desk {
-            handle: handle.clone(),
-            bans: Mutex::default(),
-        });
-        let config = HttpConfig {
-            public: vec!["127.0.0.1:0".parse().unwrap(), "[::1]:0".parse().unwrap()],
-            admin: Some(("127.0.0.1:0".parse().unwrap(), Token::new(TOKEN).unwrap())),
-            limits,
-            trusted_proxies: proxies.iter().map(|text| text.parse().unwrap()).collect(),
-            sources,
-        };
-        let http = Http::start(config, handle.clone(), desk, stop.clone()).unwrap();
+        let http = Self::web(proxies, limits, sources, &handle, &stop);
         Self {
             handle,
             public: http.public[0],
@@ -165,6 +154,44 @@ impl Scene {
                 thread.join().unwrap().unwrap();
             })),
         }
+    }
+
+    /// A web side whose engine is no more.
+    pub fn without_engine() -> (SocketAddr, Stop, Http) {
+        let stop = Stop::new().unwrap();
+        let config = ServiceConfig {
+            listen: vec!["127.0.0.1:0".parse().unwrap()],
+            settings: Settings::default(),
+            secret: Secret([7; 16]),
+            bans: Bans::default(),
+        };
+        let origin = |_| Origin::default();
+        let (service, _) = Service::start(config, Memory, origin, stop.clone()).unwrap();
+        let handle = service.handle();
+        drop(service);
+        let http = Self::web(&[], Limits::default(), Vec::new(), &handle, &stop);
+        (http.public[0], stop, http)
+    }
+
+    fn web(
+        proxies: &[&str],
+        limits: Limits,
+        sources: Vec<String>,
+        handle: &ServiceHandle,
+        stop: &Stop,
+    ) -> Http {
+        let desk = Arc::new(Desk {
+            handle: handle.clone(),
+            bans: Mutex::default(),
+        });
+        let config = HttpConfig {
+            public: vec!["127.0.0.1:0".parse().unwrap(), "[::1]:0".parse().unwrap()],
+            admin: Some(("127.0.0.1:0".parse().unwrap(), Token::new(TOKEN).unwrap())),
+            limits,
+            trusted_proxies: proxies.iter().map(|text| text.parse().unwrap()).collect(),
+            sources,
+        };
+        Http::start(config, handle.clone(), desk, stop.clone()).unwrap()
     }
 
     /// A server that registers over HTTP and reads its challenges by UDP.

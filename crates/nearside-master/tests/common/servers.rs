@@ -32,11 +32,16 @@ pub fn server(number: u32, expires: u64) -> Server {
 pub struct Recorder {
     pub away: Arc<AtomicBool>,
     pub groups: Arc<Mutex<Vec<Vec<Change>>>>,
+    /// What it has from before.
+    pub known: Vec<Server>,
 }
 
 impl Store for Recorder {
     fn load(&mut self) -> Result<Loaded, StoreError> {
-        Ok(Loaded::default())
+        Ok(Loaded {
+            servers: self.known.clone(),
+            ..Loaded::default()
+        })
     }
 
     fn write(&mut self, changes: &[Change]) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 
 use super::player::{DetourExposeArgs, DetourJoinArgs, DetourProxyArgs, DetourStatusArgs};
@@ -81,7 +82,7 @@ pub struct DetourServeArgs {
     )]
     pub redis: Vec<String>,
     /// Let nobody join without a token from the configuration
-    #[arg(long, env = "NEARSIDE_DETOUR_CLOSED")]
+    #[arg(long, env = "NEARSIDE_DETOUR_CLOSED", value_parser = BoolishValueParser::new())]
     pub closed: bool,
     /// Serve the operator's and lobbies' side over HTTP here, on loopback only [default: nowhere]
     #[arg(long, value_name = "IP:PORT", env = "NEARSIDE_DETOUR_ADMIN")]

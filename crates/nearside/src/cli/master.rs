@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 use nearside_master::upstream::Place;
 use nearside_types::Prefix;
@@ -56,7 +57,7 @@ pub struct MasterArgs {
     )]
     pub redis: Vec<String>,
     /// List servers on loopback and in private networks too
-    #[arg(long, env = "NEARSIDE_MASTER_LAN")]
+    #[arg(long, env = "NEARSIDE_MASTER_LAN", value_parser = BoolishValueParser::new())]
     pub lan: bool,
     /// Bytes a second for old clients of each /24 or /48; 0 on the open Internet
     #[arg(long, value_name = "BYTES", env = "NEARSIDE_MASTER_LEGACY")]
@@ -80,8 +81,8 @@ pub struct MasterArgs {
     /// Serve the operator's side over HTTP here, on loopback only [default: nowhere]
     #[arg(long, value_name = "IP:PORT", env = "NEARSIDE_MASTER_ADMIN")]
     pub admin: Option<SocketAddr>,
-    /// The file with the token that requests to the operator's side must show; the variable
-    /// NEARSIDE_MASTER_ADMIN_TOKEN may have the token itself
+    /// The file with the token that requests to the operator's side must show, 16 characters or more;
+    /// the variable NEARSIDE_MASTER_ADMIN_TOKEN may have the token itself
     #[arg(long, value_name = "FILE", env = "NEARSIDE_MASTER_ADMIN_TOKEN_FILE")]
     pub admin_token_file: Option<PathBuf>,
     /// Keep bans that the operator's side makes in this file
@@ -95,6 +96,7 @@ pub struct MasterArgs {
         long,
         value_name = "LIST",
         env = "NEARSIDE_MASTER_FOLLOW",
+        hide_env_values = true,
         value_delimiter = ' '
     )]
     pub follow: Vec<Place>,

@@ -1,5 +1,6 @@
 //! `nearside master`: a master server with its sockets, its store and its log.
 
+mod ban_file;
 mod config;
 mod desk;
 pub(super) mod log;
@@ -21,7 +22,7 @@ use nearside_master::{
     StoreTrouble,
 };
 use nearside_net::{MonotonicClock, Stop};
-use nearside_registry::{Bans, Secret};
+use nearside_registry::{Bans, Secret, Tally};
 
 pub(super) use self::config::steam_key;
 use self::config::{MasterConfig, StorePlace};
@@ -81,17 +82,15 @@ fn serve_logged(args: &MasterArgs, config: &MasterConfig, log: &Log) -> Result<E
     }
     let feed = feed.map(|feed| feed.spawn(&tables, stop, log));
     follow(config, &desk, &handle, stop);
-    let timed_out = watch(&tables, &desk, &handle, &signals, args.seconds);
+    let why = watch(&tables, &desk, &handle, &signals, args.seconds, &serving);
     stop.stop();
-    let ended = serving
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let ended = serving.join();
     drop(web);
     let _panicked = feed.map(thread::JoinHandle::join);
-    let tally = ended.map_err(blame)?;
-    let exit = match timed_out {
-        true => Exit::Done,
-        false => Exit::Interrupted,
+    let tally = tally_of(ended)?;
+    let exit = match why {
+        Why::TimeIsUp => Exit::Done,
+        Why::Told | Why::EngineEnded => Exit::Interrupted,
     };
     let exit = say_what_is_lost(log, &handle).unwrap_or(exit);
     let servers = handle.snapshot().servers;
@@ -100,6 +99,22 @@ fn serve_logged(args: &MasterArgs, config: &MasterConfig, log: &Log) -> Result<E
         tally.registrations, tally.lists, tally.cookies
     ));
     Ok(exit)
+}
+
+type Serving = thread::JoinHandle<Result<Tally, ServiceError>>;
+
+/// What the engine has done, or why it is no more.
+fn tally_of(ended: thread::Result<Result<Tally, ServiceError>>) -> Result<Tally> {
+    match ended {
+        Ok(ended) => ended.map_err(blame),
+        // The panic itself stands above in the log.
+        Err(_panic) => Err(WorldFailure(
+            "the master's engine broke, which is a mistake of ours: please report it with the log; \
+             servers are kept in the store, so start it again"
+                .to_owned(),
+        )
+        .into()),
+    }
 }
 
 /// How long the end waits for somebody to read the log.
@@ -186,7 +201,7 @@ fn open(config: &MasterConfig, tables: &Arc<Tables>, stop: &Stop) -> Result<(Ser
 fn embedded(path: &Path) -> Result<impl Store + 'static> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
+            .map_err(|error| WorldFailure(format!("cannot make {}: {error}", folder.display())))?;
     }
     Embedded::open(path).map_err(|error| WorldFailure(error.to_string()).into())
 }
@@ -203,6 +218,7 @@ fn shared(nodes: &[String], secret: &mut Secret) -> Result<impl Store + 'static>
 fn blame(error: ServiceError) -> anyhow::Error {
     match error {
         ServiceError::Settings(error) => error.into(),
+        ServiceError::Nowhere => error.into(),
         ServiceError::Net(error) => error.into(),
         other => WorldFailure(other.to_string()).into(),
     }
@@ -220,15 +236,24 @@ fn say_what_was_known(log: &Log, service: &Service, loaded: &Loaded) {
     }
 }
 
-/// Until stopped or out of time: takes up origins and files that changed. Tells whether time was
-/// what ended it.
+/// Why a master ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    TimeIsUp,
+    Told,
+    /// By an error, which whoever joins its thread is told.
+    EngineEnded,
+}
+
+/// Until stopped, out of time or without an engine: takes up origins and files that changed.
 fn watch(
     tables: &Tables,
     desk: &Desk,
     handle: &ServiceHandle,
     signals: &Signals,
     seconds: Option<f64>,
-) -> bool {
+    serving: &Serving,
+) -> Why {
     const LOOK: Duration = Duration::from_millis(250);
     const FILES: Duration = Duration::from_secs(2);
     let log = &desk.log;
@@ -238,7 +263,11 @@ fn watch(
     while !signals.stop.is_stopped() {
         let passed = clock.now();
         if seconds.is_some_and(|limit| passed.since_epoch().as_secs_f64() >= limit) {
-            return true;
+            return Why::TimeIsUp;
+        }
+        // A process without its engine would answer nobody and look alive.
+        if serving.is_finished() {
+            return Why::EngineEnded;
         }
         if tables.take_news() {
             handle.tell(Command::RefreshOrigins);
@@ -261,7 +290,7 @@ fn watch(
         }
         thread::sleep(LOOK);
     }
-    false
+    Why::Told
 }
 
 fn say_reloaded(log: &Log, read: &Result<Vec<String>, OperatorError>) {
@@ -299,4 +328,20 @@ impl StoreWatch {
 fn usual_store() -> Option<PathBuf> {
     let data = crate::origins::folder_of("XDG_DATA_HOME", ".local/share")?;
     Some(data.join("nearside").join("master.redb"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_broke_is_told_in_a_sentence_and_not_as_bad_input() {
+        let broken = thread::spawn(|| panic!("on purpose")).join();
+        let error = tally_of(broken).unwrap_err();
+        assert_eq!(Exit::of_error(&error), Exit::WorldFailed);
+        assert!(error.to_string().contains("report"), "{error}");
+        let settings = nearside_registry::SettingsError::NoLists;
+        let error = tally_of(Ok(Err(settings.into()))).unwrap_err();
+        assert_eq!(Exit::of_error(&error), Exit::BadInput);
+    }
 }

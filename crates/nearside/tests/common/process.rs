@@ -66,6 +66,17 @@ impl Running {
         kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
     }
 
+    /// Allows it so many files and sockets from now on.
+    #[cfg(target_os = "linux")]
+    pub fn may_open(&self, files: u64) {
+        use rustix::process::{Resource, Rlimit, prlimit};
+        let limit = Rlimit {
+            current: Some(files),
+            maximum: Some(files),
+        };
+        prlimit(Some(Pid::from_child(&self.child)), Resource::Nofile, limit).unwrap();
+    }
+
     /// Waits for the end, which must come within `most`, and collects what was not taken yet.
     pub fn finish(mut self, most: Duration) -> Finished {
         drop(self.child.stdin.take());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use nearside_master::ServiceError;
 use nearside_master::http::{Limits, Token};
 use nearside_master::upstream::{FetchError, Place, SteamKey, Upstream};
 use nearside_registry::{Ban, Settings};
@@ -161,10 +162,14 @@ impl MasterConfig {
             registry.legacy_bytes_per_second = legacy;
         }
         let store = place(store.as_deref(), redis)?;
+        let listen = listen.or(file.listen).unwrap_or_else(usual_addresses);
+        if listen.is_empty() {
+            return Err(ServiceError::Nowhere.into());
+        }
         let ban_file = args.ban_file.clone().or(file.ban_file);
         let http = Some(args.http.clone()).filter(|http| !http.is_empty());
         Ok(Self {
-            listen: listen.or(file.listen).unwrap_or_else(usual_addresses),
+            listen,
             ban_file: ban_file.or_else(|| store.ban_file()),
             store,
             limits: file.http.limits(&registry)?,
@@ -226,7 +231,7 @@ impl MasterConfig {
         format!(
             "# Settings of `nearside master`, with their defaults.
 
-# UDP addresses; each speaks the protocols of all games.
+# UDP addresses, at least one; each speaks the protocols of all games.
 listen = [{}]
 
 # Where servers are kept: a file, \"none\" for memory only, or \"redis\" for a Redis Cluster that
@@ -241,7 +246,7 @@ redis = []
 timeout_s = {}
 # Servers in all; further ones are refused, and no registered one makes way.
 servers = {}
-# Servers on one address, and in one IPv4 /24 or IPv6 /48.
+# Servers on one address (as many again that other masters list), and in one IPv4 /24 or IPv6 /48.
 servers_per_address = {}
 servers_per_network = {}
 # Servers in one AS; without this line there is no cap.
@@ -253,8 +258,9 @@ uncapped = []
 # be saved up, and a list that is longer than that is never sent.
 legacy_bytes_per_second = {}
 # Bytes a second of lists to clients that repeat their cookie, for each /24 or /48 that is not
-# uncapped; ten seconds' worth can be saved up, and a list that is longer than that is never sent.
-# The same again for lists with a filter over HTTP, uncapped or not.
+# uncapped; ten seconds' worth can be saved up. When neighbours have spent it, each address (or IPv6
+# /56) has a tenth of it for itself, and one list may be longer than what is left. The same again for lists
+# with a filter over HTTP, uncapped or not.
 list_bytes_per_second = {}
 # Bytes a second of challenges to GoldSource servers, for each /24 or /48.
 join_challenge_bytes_per_second = {}
@@ -282,7 +288,7 @@ embedded = true
 
 # Lists, registration and a status page for everybody.
 [http]
-# TCP addresses; none turns it off.
+# TCP addresses; none turns it off. [::] is IPv6 alone: name 0.0.0.0 too.
 listen = []
 # Connections at the same time, and of those from one IPv4 /24 or IPv6 /48.
 connections = {}
@@ -295,14 +301,16 @@ lifetime_s = {}
 trusted_proxies = []
 
 # The operator's side, on loopback, for requests with `Authorization: Bearer` and the token that is
-# in this file or in the variable NEARSIDE_MASTER_ADMIN_TOKEN.
+# in this file or in the variable NEARSIDE_MASTER_ADMIN_TOKEN: 16 characters or more, as `openssl
+# rand -hex 16` makes them.
 [admin]
 # listen = \"127.0.0.1:8081\"
 # token_file = \"token\"
 
 # Masters whose lists are merged into this one's. `from` is http://HOST:PORT for a nearside master,
 # steam://HOST:PORT/FILTER, quake3://HOST:PORT/GAME/PROTOCOL, steam-web:FILTER, the URL of a JSON
-# document, or a file. The key of steam-web is in key_file or in NEARSIDE_STEAM_KEY.
+# document, or a file. The key of steam-web is in key_file or in NEARSIDE_STEAM_KEY. `name` is what
+# everybody reads on lists and pages; without it, `from` without user, password, query and folders.
 # [[follow]]
 # from = \"http://other.example:8080\"
 # name = \"other\"
@@ -399,11 +407,11 @@ fn follow(args: &MasterArgs, sections: Vec<FollowSection>) -> Result<Vec<Upstrea
         if section.interval_s == 0 {
             bail!(
                 "follow: interval_s of {} is 0; write 1 or more",
-                section.from
+                section.from.public_name()
             );
         }
         Ok(Upstream {
-            name: section.name.unwrap_or_else(|| section.from.to_string()),
+            name: section.name.unwrap_or_else(|| section.from.public_name()),
             place: section.from,
             interval: Duration::from_secs(section.interval_s),
             key,

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nearside_master::upstream::Followers;
 use nearside_master::{
     BanEntry, BanPlace, Command, LogStatus, Operator, OperatorError, OriginStatus, ServiceHandle,
     SourceStatus,
 };
 use nearside_registry::{Ban, BanTarget, Bans};
-use serde::{Deserialize, Serialize};
 
+use super::ban_file;
 use super::config::MasterConfig;
 use super::log::Log;
 use super::tables::Tables;
@@ -58,13 +58,6 @@ type Stamps = BTreeMap<PathBuf, Option<Stamp>>;
 
 type Stamp = (SystemTime, u64);
 
-/// The file of bans.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct BanFile {
-    ban: Vec<Ban>,
-}
-
 impl Desk {
     pub(super) fn new(
         args: &MasterArgs,
@@ -73,7 +66,7 @@ impl Desk {
         tables: Arc<Tables>,
         log: Log,
     ) -> Result<Self> {
-        let made = read_bans(config.ban_file.as_deref())?;
+        let made = ban_file::read(config.ban_file.as_deref())?;
         let desk = Self {
             args: args.clone(),
             handle,
@@ -117,7 +110,7 @@ impl Desk {
     /// Changes the bans that requests make: first in the file, then in the engine.
     fn change(&self, papers: &mut Papers, made: Vec<Ban>) -> Result<(), OperatorError> {
         if let Some(path) = &papers.config.ban_file {
-            write_bans(path, &made)
+            ban_file::write(path, &made)
                 .map_err(|error| OperatorError::Failed(format!("{error:#}; nothing changed")))?;
             papers.stamps = stamps(&papers.config);
         }
@@ -132,7 +125,7 @@ impl Desk {
         let config = MasterConfig::resolve(&self.args)?;
         config.registry.check()?;
         let made = match config.ban_file.as_deref() {
-            Some(path) => read_bans(Some(path))?,
+            Some(path) => ban_file::read(Some(path))?,
             // They are nowhere else.
             None => papers.made.clone(),
         };
@@ -166,7 +159,7 @@ impl Papers {
             return Ok(self.made.clone());
         };
         let refuse = |error| OperatorError::Elsewhere(format!("{error:#}; mend that file first"));
-        read_bans(Some(path)).map_err(refuse)
+        ban_file::read(Some(path)).map_err(refuse)
     }
 }
 
@@ -243,26 +236,6 @@ fn stamps(config: &MasterConfig) -> Stamps {
 fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
-}
-
-/// A file that is not there has no bans.
-fn read_bans(path: Option<&Path>) -> Result<Vec<Ban>> {
-    let Some(path) = path.filter(|path| path.exists()) else {
-        return Ok(Vec::new());
-    };
-    let name = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-    let file: BanFile = toml::from_str(&text).with_context(|| name.to_string())?;
-    Ok(file.ban)
-}
-
-/// Written beside and moved into place, so that no crash leaves half of it.
-fn write_bans(path: &Path, bans: &[Ban]) -> Result<()> {
-    let file = BanFile { ban: bans.to_vec() };
-    let text = toml::to_string(&file).context("bans are plain data")?;
-    let beside = path.with_extension("toml.new");
-    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
-    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]
