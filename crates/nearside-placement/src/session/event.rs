@@ -41,7 +41,8 @@ pub enum Event {
         #[serde(deserialize_with = "latencies_by_server")]
         latencies_ms: BTreeMap<String, Option<f64>>,
     },
-    /// The way between two servers has changed, in both directions.
+    /// The way between two servers has changed. Sets both directions, also where the set-up has
+    /// different ones.
     ServerLatency {
         /// One server.
         one: String,
@@ -132,6 +133,12 @@ pub enum Reason {
     Already {
         /// The server.
         server: String,
+    /// A way from a server to itself, which has no length to be changed.
+    #[error("`{server}` is one server: a way between servers needs two")]
+    OneServer {
+        /// The name.
+        server: String,
+    },
         /// `up` or `down`.
         state: &'static str,
     },

@@ -250,7 +250,7 @@ impl Book {
         };
         let mut face = Face::new(&session);
         for event in &saved.events {
-            let report = session.handle(&serde_json::from_str(event)?);
+            let report = session.replay(&serde_json::from_str(event)?);
             face.turn(&session, Told::new(&report));
         }
         Ok((session, face))

@@ -133,7 +133,7 @@ fn sessions() -> Value {
             "properties": { "event": { "enum": [
                 "join", "leave", "latency", "latencies", "server_latency", "server_down", "server_up", "bound", "consolidate"
             ] } },
-            "description": "A line of a session's log: docs/place.md lists the fields of each."
+            "description": "A line of a session's log: docs/place.md lists the fields of each. server_latency sets both directions between two servers, also where the set-up has different ones."
         },
         "Allocation": {
             "type": "object",
