@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use nearside_placement::SessionSetup;
-use nearside_placement::session::{Event, Report, Settlement, latencies_by_server};
+use nearside_placement::session::{Event, Report, Settlement, latencies_by_server, whole_number};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -162,6 +162,7 @@ struct Consolidation {
     dry_run: bool,
 }
 
+    #[serde(deserialize_with = "whole_number")]
 /// `POST /v1/sessions/{id}/consolidate`: does it, or says what it would do.
 pub(super) async fn consolidate(
     State(service): State<Shared>,
