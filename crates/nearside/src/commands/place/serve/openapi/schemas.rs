@@ -46,7 +46,7 @@ fn questions() -> Value {
             })
         ),
         "Impossible": object(&["reason", "clients", "clients_is_minimal", "possible_from_ms", "move", "move_is_minimal"], json!({
-            "reason": { "enum": ["delay", "places"] },
+            "reason": { "enum": ["delay", "processing", "places"] },
             "players": { "type": "integer", "description": "How many want places, where those are the reason." },
             "places": { "type": "integer", "description": "How many places there are for them." },
             "clients": names("Players who cannot be together within the bound; nobody, where there are not enough places for all."),
