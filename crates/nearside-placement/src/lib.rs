@@ -23,6 +23,7 @@ mod ids;
 pub mod instance;
 mod matrix;
 pub mod network;
+mod numbers;
 mod regroup;
 #[cfg(test)]
 mod samples;

@@ -199,6 +199,26 @@ fn survivors_of_crashes_agree_with_the_library_about_themselves() {
     }
 }
 
+/// A census waits for the dead as long as servers wait for a leader: a first beat that is late must not
+/// make the initiator begin another.
+#[test]
+fn one_death_costs_one_epoch_however_late_the_first_beat_is() {
+    let instance = paper_instance(3);
+    let bound = millis(26.0);
+    for seed in 0..12 {
+        let network = NetworkConfig {
+            jitter: Duration::from_millis(90),
+            crashes: vec![crash(NodeId::Client(7), 1)],
+            seed,
+            ..NetworkConfig::perfect()
+        };
+        let run = simulate(&instance, config(&instance, bound), &network);
+        assert!(run.settled, "no rest after {:?}", run.elapsed);
+        let epoch = run.committed.unwrap().epoch.number;
+        assert_eq!(epoch, 1, "seed {seed}");
+    }
+}
+
 #[test]
 fn whoever_comes_back_is_taken_in_again() {
     let instance = paper_instance(3);

@@ -341,6 +341,22 @@ fn a_server_named_twice_is_a_mistake() {
 }
 
 #[test]
+fn a_way_from_a_server_to_itself_is_refused() {
+    let mut session = line_of_three();
+    let event = r#"{"event": "server_latency", "one": "a", "other": "a", "ms": 500}"#;
+    let event: Event = serde_json::from_str(event).unwrap();
+    let report = session.handle(&event);
+    let Settlement::Refused { reason } = &report.settlement else {
+        panic!("{report:?}");
+    };
+    assert_eq!(report.number, 0);
+    assert!(reason.to_string().starts_with("`a` is one server"));
+    // Where it was taken before, what came after it keeps its number.
+    assert_eq!(session.replay(&event).number, 1);
+    assert_eq!(session.replay(&join("anna", &[("a", 1.0)])).number, 2);
+}
+
+#[test]
 fn a_bad_delay_is_refused_with_its_way() {
     let mut session = line_of_three();
     let report = session.handle(&join("anna", &[("a", 1.0), ("b", -3.0)]));

@@ -175,6 +175,56 @@ fn the_judge_names_what_is_wrong() {
 }
 
 #[test]
+fn a_path_that_is_not_there_takes_no_milliseconds() {
+    let folder = Folder::new();
+    let apart = folder.write(
+        "apart.json",
+        r#"{"clients": ["a", "b"], "servers": [{"name": "x"}, {"name": "y"}], "delay_bound_ms": 60,
+            "client_server_ms": [[1, null], [null, 4]], "server_server_ms": [[0, null], [null, 0]]}"#,
+    );
+    let seats = folder.write("seats.json", r#"{"a": "x", "b": "y"}"#);
+    let judged = place(&["verify", &apart, &seats]).expect_code(1);
+    let words = &judged.stdout;
+    assert!(
+        words.contains("2 servers, unreachable at any bound."),
+        "{words}"
+    );
+    assert!(words.contains("no path from server `x`"), "{words}");
+    assert!(!words.contains("2000000"), "{words}");
+    let nearest = ["solve", &apart, "--solver", "nearest", "--format", "table"];
+    let solved = place(&nearest).expect_code(1);
+    assert!(!solved.stdout.contains("2000000"), "{}", solved.stdout);
+}
+
+#[test]
+fn processing_is_named_where_it_takes_the_time() {
+    let folder = Folder::new();
+    let slow = folder.write(
+        "slow.json",
+        r#"{"clients": ["a"], "servers": [{"name": "x"}], "delay_bound_ms": 60, "processing_ms": 100,
+            "client_server_ms": [[1]], "server_server_ms": [[0]]}"#,
+    );
+    let solved = place(&["solve", &slow, "--format", "table"]).expect_code(1);
+    let words = &solved.stdout;
+    assert!(
+        words.contains("Processing alone takes 100.00 ms"),
+        "{words}"
+    );
+    assert!(words.contains("102.00 ms"), "{words}");
+    assert!(
+        !words.contains("too far") && !words.contains("another session"),
+        "{words}"
+    );
+    let solved = answer(&place(&["solve", &slow]));
+    assert_eq!(solved.impossible.unwrap().reason, "processing");
+    let far = place(&["solve", &slow, "--bound", "101", "--format", "table"]).expect_code(1);
+    let words = &far.stdout;
+    let told =
+        "a alone is too far from every server below 102.00 ms, 100.00 ms of it for processing.";
+    assert!(words.contains(told), "{words}");
+}
+
+#[test]
 fn the_curve_gets_cheaper_to_the_right_and_is_drawn() {
     let folder = Folder::new();
     let picture = folder.join("curve.svg");

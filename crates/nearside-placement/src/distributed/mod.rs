@@ -131,6 +131,16 @@ pub enum NodeEvent {
     Committed(Committed),
     /// The leader found that step 1 violates the bound, or that somebody has no seat; nobody moves.
     BoundUnmet(Epoch),
+    /// The epoch that this server leads has come to its end: all who take part have moved, or nobody
+    /// will.
+    Settled {
+        /// Which.
+        epoch: Epoch,
+        /// Which clients take part.
+        clients: Vec<bool>,
+        /// Which servers take part.
+        servers: Vec<bool>,
+    },
 }
 
 /// What everybody has moved to.

@@ -333,7 +333,7 @@ impl<'w> World<'w> {
             NodeEvent::Committed(committed) => self.commits.push((node, committed)),
             NodeEvent::BoundUnmet(_) => self.unmet = true,
             NodeEvent::Leads(_) => self.unmet = false,
-            NodeEvent::Epoch(_) => {}
+            NodeEvent::Epoch(_) | NodeEvent::Settled { .. } => {}
         }
     }
 

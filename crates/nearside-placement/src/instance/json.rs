@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::object::{self, Object};
 use super::{Instance, InstanceError, InstanceParts, Latency, Server, ServerGraph};
 use crate::matrix::MatrixBuilder;
+use crate::numbers::{millis_or_null, price};
 use crate::{Cost, Delay, DelayMatrix, ServerId};
 
 /// An instance as files hold it: with the bound it is meant for, where the file gives one.
@@ -73,9 +74,11 @@ impl PlacementFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
+    #[serde(default, deserialize_with = "millis_or_null")]
     delay_bound_ms: Option<f64>,
     #[serde(default)]
     latency: Latency,
+    #[serde(default, deserialize_with = "millis_or_null")]
     processing_ms: Option<f64>,
     clients: Vec<String>,
     #[serde(deserialize_with = "servers")]
@@ -102,7 +105,11 @@ pub(crate) struct ServerForm {
         skip_serializing_if = "Option::is_none"
     )]
     capacity: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "price",
+        skip_serializing_if = "Option::is_none"
+    )]
     cost: Option<f64>,
 }
 
@@ -249,31 +256,7 @@ impl<'de> DeserializeSeed<'de> for Cell {
     type Value = Option<f64>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<f64>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl Visitor<'_> for Cell {
-    type Value = Option<f64>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("milliseconds or null")
-    }
-
-    fn visit_f64<E>(self, millis: f64) -> Result<Option<f64>, E> {
-        Ok(Some(millis))
-    }
-
-    fn visit_u64<E>(self, millis: u64) -> Result<Option<f64>, E> {
-        Ok(Some(millis as f64))
-    }
-
-    fn visit_i64<E>(self, millis: i64) -> Result<Option<f64>, E> {
-        Ok(Some(millis as f64))
-    }
-
-    fn visit_unit<E>(self) -> Result<Option<f64>, E> {
-        Ok(None)
+        millis_or_null(deserializer)
     }
 }
 

@@ -16,7 +16,18 @@ impl Session {
         report.expect("there is all the time in the world")
     }
 
-    /// The same, given up when `time_is_up` says so.
+    /// Takes an event once more that was taken before. One that would be refused today, as earlier
+    /// versions were less strict, changes nothing and still counts: what came after it has its number.
+    pub fn replay(&mut self, event: &Event) -> Report {
+        let mut report = self.handle(event);
+        if report.is_refused() {
+            self.events += 1;
+            report.number = self.events;
+        }
+        report
+    }
+
+    /// [`Session::handle`], given up when `time_is_up` says so.
     ///
     /// # Errors
     /// When time was up before the event was decided; nothing has changed then.
@@ -156,13 +167,16 @@ impl Session {
         Ok(())
     }
 
+    /// Both directions, also where the set-up has different ones: an event has one number.
     fn change_between(&mut self, one: &str, other: &str, ms: Option<f64>) -> Result<(), Reason> {
         let delay = self.delay_of(ms, || format!("{one} to {other}"))?;
-        let (one, other) = (self.find_server(one)?, self.find_server(other)?);
-        if one != other {
-            self.roster.set_between(one, other, delay);
-            self.roster.set_between(other, one, delay);
+        let ends = (self.find_server(one)?, self.find_server(other)?);
+        if ends.0 == ends.1 {
+            let server = one.to_owned();
+            return Err(Reason::OneServer { server });
         }
+        self.roster.set_between(ends.0, ends.1, delay);
+        self.roster.set_between(ends.1, ends.0, delay);
         Ok(())
     }
 

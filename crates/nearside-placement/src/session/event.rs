@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::Delay;
+use crate::numbers::{millis, millis_or_null, whole_number};
 
 /// What happens to a session. The JSON form, one object a line, is its log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,7 @@ pub enum Event {
         /// The server.
         server: String,
         /// Milliseconds; null when it cannot be used any more.
+        #[serde(default, deserialize_with = "millis_or_null")]
         ms: Option<f64>,
     },
     /// Several ways of a client have changed, judged together.
@@ -41,13 +43,15 @@ pub enum Event {
         #[serde(deserialize_with = "latencies_by_server")]
         latencies_ms: BTreeMap<String, Option<f64>>,
     },
-    /// The way between two servers has changed, in both directions.
+    /// The way between two servers has changed. Sets both directions, also where the set-up has
+    /// different ones.
     ServerLatency {
         /// One server.
         one: String,
         /// The other.
         other: String,
         /// Milliseconds; null when there is no way any more.
+        #[serde(default, deserialize_with = "millis_or_null")]
         ms: Option<f64>,
     },
     /// A server fails or is taken away.
@@ -63,11 +67,13 @@ pub enum Event {
     /// The bound changes.
     Bound {
         /// The new one.
+        #[serde(deserialize_with = "millis")]
         ms: f64,
     },
     /// Players may be moved to save servers.
     Consolidate {
         /// Players that may be moved at most.
+        #[serde(deserialize_with = "whole_number")]
         max_moves: usize,
     },
 }
@@ -124,6 +130,12 @@ pub enum Reason {
     /// There is no such server.
     #[error("there is no server `{server}`")]
     NoServer {
+        /// The name.
+        server: String,
+    },
+    /// A way from a server to itself, which has no length to be changed.
+    #[error("`{server}` is one server: a way between servers needs two")]
+    OneServer {
         /// The name.
         server: String,
     },
@@ -223,6 +235,10 @@ pub fn latencies_by_server<'de, D: Deserializer<'de>>(
 
 struct ByServer;
 
+/// Milliseconds, or null.
+#[derive(Deserialize)]
+struct Cell(#[serde(deserialize_with = "millis_or_null")] Option<f64>);
+
 impl<'de> Visitor<'de> for ByServer {
     type Value = BTreeMap<String, Option<f64>>;
 
@@ -235,7 +251,7 @@ impl<'de> Visitor<'de> for ByServer {
         while let Some(server) = map.next_key::<String>()? {
             let shown = server.escape_debug().to_string();
             let named = |error| A::Error::custom(format_args!("`{shown}`: {error}"));
-            let ms = map.next_value::<Option<f64>>().map_err(named)?;
+            let Cell(ms) = map.next_value().map_err(named)?;
             if known.insert(server, ms).is_some() {
                 return Err(A::Error::custom(format_args!("`{shown}` is there twice")));
             }

@@ -18,6 +18,8 @@ pub use log::{LogError, SessionLog, of_one_line};
 pub use setup::{SessionSetup, SetupError};
 pub use snapshot::SnapshotError;
 
+pub use crate::numbers::whole_number;
+
 use std::sync::Arc;
 
 use serde::Serialize;

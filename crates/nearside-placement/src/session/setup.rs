@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::instance::{Object, ServerForm, Written, delay, server_server, servers};
+use crate::numbers::{millis, whole_number};
 use crate::{
     Delay, DelayMatrix, Instance, InstanceError, InstanceParts, Latency, PlacementFileError,
     Server, ServerId,
@@ -47,18 +48,19 @@ impl From<InstanceError> for SetupError {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
+    #[serde(deserialize_with = "millis")]
     delay_bound_ms: f64,
     #[serde(default)]
     latency: Latency,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "millis")]
     processing_ms: f64,
     #[serde(deserialize_with = "servers")]
     servers: Vec<ServerForm>,
     #[serde(deserialize_with = "server_server", serialize_with = "rows")]
     server_server_ms: DelayMatrix,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole_number")]
     seed: u64,
-    #[serde(default = "default_steps")]
+    #[serde(default = "default_steps", deserialize_with = "whole_number")]
     steps: u64,
 }
 

@@ -403,6 +403,44 @@ fn who_looks_does_not_wait_for_who_solves_and_who_leaves_stops_it() {
 }
 
 #[test]
+fn a_slow_session_keeps_nobody_from_another() {
+    let server = Server::start(&["--max-time", "300"]);
+    let (slow, quick) = (crowded(&server), server.session(SETUP));
+    let before = server.get(&slow).expect(200).json();
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let consolidate = format!("{slow}/consolidate");
+    let waiting: Vec<_> = (0..cores + 3)
+        .map(|number| {
+            let mut stream = super::http::connect(server.addr);
+            let dry_run = number % 2 == 1;
+            let body = json!({ "max_moves": 5, "dry_run": dry_run }).to_string();
+            super::http::send(&mut stream, "POST", &consolidate, "", body.as_bytes());
+            stream
+        })
+        .collect();
+    wait_for("event at work", || server.metric("events_running") >= 1.0);
+    server
+        .post(&format!("{quick}/join"), &join("anna", 1, 9, 30))
+        .expect(200);
+    for mut stream in waiting {
+        stream.set_nonblocking(true).unwrap();
+        let early = std::io::Read::read(&mut stream, &mut [0; 9]);
+        let early = early.map_err(|error| error.kind());
+        assert_eq!(
+            early,
+            Err(std::io::ErrorKind::WouldBlock),
+            "it was not slow"
+        );
+    }
+    // All have gone: nobody's event is decided any more, also of those who waited.
+    wait_for("end of the events", || {
+        server.metric("events_running") == 0.0
+    });
+    server.ask("DELETE", &quick, "").expect(204);
+    assert_eq!(server.get(&slow).expect(200).json(), before);
+}
+
+#[test]
 fn a_crowd_at_small_servers_is_given_up_in_time() {
     let server = Server::start(&["--max-time", "0.3"]);
     let size = ["--servers", "100", "--clients", "400", "--bound", "60"];

@@ -109,6 +109,78 @@ fn mistakes_are_named() {
 }
 
 #[test]
+fn mistakes_are_told_without_types() {
+    let server = Server::start(&[]);
+    let setup = r#"{"delay_bound_ms": 9, "servers": [{"name": "a"}], "server_server_ms": [[0]]}"#;
+    let session = server.session(setup);
+    for (path, body, told) in [
+        (
+            "/v1/solve?bound_ms=x",
+            "{}",
+            "bound_ms: `x` is not milliseconds",
+        ),
+        (
+            "/v1/solve?bound_ms=1&bound_ms=2",
+            "{}",
+            "bound_ms: it is there twice",
+        ),
+        (
+            "/v1/solve?bound=3",
+            "{}",
+            "no parameter `bound` here, but bound_ms, solver",
+        ),
+        (
+            "/v1/curve?steps=-1",
+            "{}",
+            "steps: `-1` is not a whole number",
+        ),
+        ("/v1/min-delay", "{}", "servers: at least one"),
+        (
+            "/v1/min-delay?servers=two",
+            "{}",
+            "servers: `two` is not a whole number",
+        ),
+        (
+            &format!("{session}/consolidate"),
+            r#"{"max_moves": -1}"#,
+            "a whole number",
+        ),
+        (
+            &format!("{session}/events"),
+            r#"{"event": "bound", "ms": "x"}"#,
+            "milliseconds",
+        ),
+    ] {
+        let refused = server.post(path, body).expect(400).json();
+        let error = refused["error"].as_str().unwrap();
+        assert!(error.contains(told), "{path}: {error}");
+    }
+}
+
+/// A sender who hears nothing while it sends would see a broken connection instead of the answer.
+#[test]
+fn who_is_refused_early_hears_why() {
+    let server = Server::start(&["--max-body", "1"]);
+    let body = vec![b' '; 9 << 20];
+    for (method, path, headers, status) in [
+        ("POST", "/v1/solve", "Origin: http://evil.example\r\n", 403),
+        ("POST", "/v1/solve?bound=3", "", 400),
+        ("POST", "/v1/solve", "", 413),
+        ("PUT", "/v1/solve", "", 405),
+        ("POST", "/v2", "", 404),
+        ("POST", "/v1/sessions/none/join", "", 413),
+    ] {
+        let mut stream = http::connect(server.addr);
+        let headers = format!("Content-Length: {}\r\n{headers}", body.len());
+        http::send_head(&mut stream, method, path, &headers);
+        let sent = stream.write_all(&body);
+        assert!(sent.is_ok(), "{method} {path}: {sent:?}");
+        let refused = http::receive(&mut stream).expect(status);
+        assert!(refused.json()["error"].is_string(), "{}", refused.body);
+    }
+}
+
+#[test]
 fn a_deadline_ends_the_work_and_not_the_request() {
     let server = Server::start(&["--max-time", "0.5"]);
     let started = Instant::now();
@@ -158,7 +230,7 @@ fn more_than_can_wait_are_sent_away() {
         })
         .collect();
     wait_for("full queue", || server.metric("solves_admitted") == 17.0);
-    let refused = server.post("/v1/solve", &example()).expect(503);
+    let refused = server.post("/v1/solve", &" ".repeat(9 << 20)).expect(503);
     assert!(
         refused.head.to_lowercase().contains("retry-after"),
         "{}",

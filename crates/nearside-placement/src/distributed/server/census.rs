@@ -135,10 +135,12 @@ impl ServerNode {
         }
     }
 
-    /// The core leads; the initiator is a server like any other from now on.
-    pub(super) fn hand_over(&mut self, from: NodeId) {
+    /// The core leads; the initiator is a server like any other from now on. Its patience with the
+    /// core begins here: a census that has waited for the dead has used up what began with the epoch.
+    pub(super) fn hand_over(&mut self, now: Moment, from: NodeId) {
         if self.outbox.settle(from, Subject::Lead) {
             self.census = None;
+            self.heard = now;
         }
     }
 }
@@ -149,5 +151,86 @@ impl Census {
         let servers = (0u16..).map(NodeId::Server).zip(&self.roll.servers);
         let absent = clients.chain(servers).filter(|(_, here)| !**here);
         absent.map(|(node, _)| node).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Delay;
+    use crate::distributed::message::Message;
+    use crate::distributed::{ClusterConfig, Output};
+
+    const EPOCH: Epoch = Epoch {
+        number: 1,
+        initiator: 0,
+    };
+    const PLAYER: NodeId = NodeId::Client(0);
+    const CORE: NodeId = NodeId::Server(1);
+
+    /// Server 0 of three, of which the last is dead.
+    fn initiator(config: ClusterConfig) -> ServerNode {
+        ServerNode::new(0, config, vec![Delay::ZERO; 3], None, Moment::EPOCH)
+    }
+
+    fn hear(server: &mut ServerNode, now: Moment, from: NodeId, body: Body) {
+        let message = Message { epoch: EPOCH, body };
+        server.handle_message(now, from, message);
+        say(server, now);
+    }
+
+    /// What the server sends until it wants to wait.
+    fn say(server: &mut ServerNode, now: Moment) -> Vec<(NodeId, Body)> {
+        let mut said = Vec::new();
+        loop {
+            match server.poll_output(now) {
+                Output::Send { to, message } => said.push((to, message.body)),
+                Output::Event(_) => {}
+                Output::Wait(_) => return said,
+            }
+        }
+    }
+
+    #[test]
+    fn an_initiator_that_has_waited_for_the_dead_lets_the_core_lead() {
+        let config = ClusterConfig::new(1, 3, Delay::LONGEST);
+        let mut server = initiator(config);
+        let here = Body::Here {
+            prepared: Epoch::NONE,
+            committed: Epoch::NONE,
+        };
+        server.handle_timeout(Moment::EPOCH);
+        for member in [PLAYER, CORE] {
+            hear(&mut server, Moment::EPOCH, member, here.clone());
+        }
+        let later = Moment::EPOCH + config.silence / 2;
+        for member in [PLAYER, CORE] {
+            hear(&mut server, later, member, Body::Alive);
+        }
+        let now = Moment::EPOCH + config.silence;
+        server.handle_timeout(now);
+        say(&mut server, now);
+        let far = Delay::from_millis(9.0).unwrap();
+        hear(&mut server, now, PLAYER, Body::Distance(far));
+        let winner = Body::Winner {
+            server: 1,
+            farthest: Delay::ZERO,
+        };
+        hear(&mut server, now, CORE, winner);
+        hear(&mut server, now, CORE, Body::Leading);
+        assert!(server.census.is_none(), "the core leads");
+
+        let patience = config.silence - config.beat;
+        server.handle_timeout(now + patience);
+        assert_eq!(server.epoch, EPOCH);
+        let turn = Body::Begin(Vec::new());
+        hear(&mut server, now + patience, CORE, turn);
+        server.handle_timeout(now + patience * 2);
+        assert_eq!(
+            server.epoch, EPOCH,
+            "any word of the core shows that it lives"
+        );
+        server.handle_timeout(now + patience * 4);
+        assert_ne!(server.epoch, EPOCH, "silence does not");
     }
 }

@@ -28,6 +28,11 @@ impl Judge {
         self.leader = Some(leader);
     }
 
+    /// Whether this one is known to lead.
+    pub(super) fn is_led_by(&self, node: NodeId) -> bool {
+        self.leader == Some(node)
+    }
+
     /// The copy, if it is no older than this.
     fn seats_from(&self, version: u32) -> Option<&Seats> {
         self.seats.as_ref().filter(|seats| seats.version >= version)

@@ -133,7 +133,7 @@ impl Leader {
             Body::CommitDone => {
                 let last = outbox.settle(from, Subject::Commit) && !outbox.awaits(Subject::Commit);
                 if last && self.stage == Stage::Committing {
-                    self.stage = Stage::Settled;
+                    self.settle(outbox);
                 }
             }
             Body::UnmetDone => drop(outbox.settle(from, Subject::Unmet)),
@@ -293,13 +293,22 @@ impl Leader {
 
     /// "Note the violation": nobody moves.
     fn give_up(&mut self, now: Moment, outbox: &mut Outbox) {
-        self.stage = Stage::Settled;
         self.open.clear();
         self.queue.clear();
         outbox.event(NodeEvent::BoundUnmet(self.epoch));
+        self.settle(outbox);
         for member in self.members() {
             outbox.request(now, Subject::Unmet, member, self.epoch, Body::Unmet);
         }
+    }
+
+    fn settle(&mut self, outbox: &mut Outbox) {
+        self.stage = Stage::Settled;
+        outbox.event(NodeEvent::Settled {
+            epoch: self.epoch,
+            clients: self.roll.clients.clone(),
+            servers: self.roll.servers.clone(),
+        });
     }
 
     fn prepare(&mut self, now: Moment, outbox: &mut Outbox) {

@@ -107,6 +107,9 @@ impl ServerNode {
             self.enter(now, message.epoch);
         }
         self.note_life(now, from);
+        if self.judge.is_led_by(from) {
+            self.heard = now;
+        }
         match message.body {
             Body::Beat => {
                 self.heard = now;
@@ -125,8 +128,9 @@ impl ServerNode {
             Body::Match(bracket) => self.enter_bracket(now, from, bracket),
             Body::Winner { server, farthest } => self.take_winner(now, from, server, farthest),
             Body::Lead(roll) => self.take_lead(now, from, roll),
-            Body::Leading => self.hand_over(from),
+            Body::Leading => self.hand_over(now, from),
             Body::Begin(_) => {
+                self.heard = now;
                 self.judge.meet(from);
                 let places = self.capacity;
                 self.reply(from, Body::Began { places });

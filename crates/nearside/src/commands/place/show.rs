@@ -82,6 +82,22 @@ pub(super) fn millis(delay: Delay) -> String {
     format!("{:.2}", delay.as_millis())
 }
 
+/// What a session takes, as people read it: somebody may have no path at all.
+pub(super) fn taken(delay: Delay) -> String {
+    match delay.is_usable() {
+        true => format!("{} ms", millis(delay)),
+        false => "unreachable".to_owned(),
+    }
+}
+
+/// The same with the bound it should keep.
+pub(super) fn taken_of(delay: Delay, most: Delay) -> String {
+    match delay.is_usable() {
+        true => format!("{} of {} ms", taken(delay), bound(most)),
+        false => format!("{} at any bound", taken(delay)),
+    }
+}
+
 /// A bound that somebody gave, with all the decimals it has.
 pub(super) fn bound(bound: Delay) -> String {
     let (exact, short) = (bound.as_millis().to_string(), millis(bound));
@@ -165,6 +181,12 @@ mod tests {
             let below = rounded_down(delay, decimals);
             prop_assert!(below <= delay && delay < below + last_decimal(decimals));
         }
+    }
+
+    #[test]
+    fn a_session_without_a_path_takes_no_milliseconds() {
+        assert_eq!(taken(Delay::UNREACHABLE + Delay::TOLERANCE), "unreachable");
+        assert_eq!(taken(Delay::ZERO), "0.00 ms");
     }
 
     #[test]

@@ -77,6 +77,8 @@ pub(crate) struct Answer<'a> {
 #[derive(Serialize)]
 pub(crate) struct Impossible {
     reason: Lack,
+    #[serde(skip)]
+    processing: Delay,
     /// How many want places, and how many there are for them; where those are the reason.
     #[serde(flatten)]
     crowd: Option<Crowd>,
@@ -98,6 +100,8 @@ pub(crate) struct Impossible {
 #[serde(rename_all = "snake_case")]
 enum Lack {
     Delay,
+    /// Of time after processing: the bound would not hold without any network.
+    Processing,
     Places,
 }
 
@@ -145,8 +149,10 @@ impl Impossible {
         Self {
             reason: match crowd {
                 Some(_) => Lack::Places,
+                None if task.instance.processing() > task.bound => Lack::Processing,
                 None => Lack::Delay,
             },
+            processing: task.instance.processing(),
             crowd,
             clients: group.iter().map(name).collect(),
             // Where nobody was found in time, that says nothing about who is to blame.
@@ -161,7 +167,8 @@ impl Impossible {
 
     fn in_words(&self) -> String {
         let mut text = self.why();
-        if self.r#move.is_empty() {
+        // With too little time for processing everybody would have to go, which helps nobody.
+        if self.r#move.is_empty() || self.reason == Lack::Processing {
             return text;
         }
         let number = self.r#move.len();
@@ -188,7 +195,7 @@ impl Impossible {
     fn why(&self) -> String {
         let group = list(&self.clients);
         let at_any = match self.possible_from_ms {
-            Some(delay) => format!(" below {} ms", show::as_bound(delay)),
+            Some(delay) => format!(" below {} ms{}", show::as_bound(delay), self.of_which()),
             None => String::new(),
         };
         let rough = match self.clients_is_minimal {
@@ -210,9 +217,33 @@ impl Impossible {
                 let places = counted(places, "place");
                 format!("{group} {reach} servers with {places} in all{rough}.\n")
             }
+            (None, _) if self.reason == Lack::Processing => self.why_processing(),
             (None, []) => String::new(),
             (None, [_]) => format!("{group} alone is too far from every server{at_any}.\n"),
             (None, _) => format!("{group} cannot be together{at_any}{rough}.\n"),
+        }
+    }
+
+    /// Nobody in particular is in the way.
+    fn why_processing(&self) -> String {
+        let processing = show::millis(self.processing);
+        let from = match (self.possible_from_ms, &self.clients[..]) {
+            (Some(delay), [client, ..]) => {
+                format!("; for {client} alone it takes {} ms", show::as_bound(delay))
+            }
+            _ => String::new(),
+        };
+        format!("Processing alone takes {processing} ms, however near the servers are{from}.\n")
+    }
+
+    /// How much of a delay is not the network's.
+    fn of_which(&self) -> String {
+        match self.processing == Delay::ZERO {
+            true => String::new(),
+            false => format!(
+                ", {} ms of it for processing",
+                show::millis(self.processing)
+            ),
         }
     }
 }
@@ -301,11 +332,11 @@ impl<'a> Answer<'a> {
                 _ => format!("Impossible: no allocation keeps {bound} ms ({took}).\n"),
             },
             Status::BoundUnmet => {
-                let delay = self.delay_ms.map(show::millis);
-                let delay = delay.map_or_else(
-                    || "somebody has no seat".to_owned(),
-                    |delay| format!("it takes {delay} ms"),
-                );
+                let delay = match self.delay_ms {
+                    None => "somebody has no seat".to_owned(),
+                    Some(delay) if delay.is_usable() => format!("it takes {}", show::taken(delay)),
+                    Some(_) => "some servers have no path between them".to_owned(),
+                };
                 format!(
                     "Not within {bound} ms: {delay} ({took}). Another solver may do better: try auto.\n"
                 )
@@ -344,13 +375,13 @@ fn servers_table(task: Task<'_>, allocation: &Allocation) -> String {
         .collect();
     let path = verdict.critical;
     format!(
-        "{}\nSlowest path: {} > {} > {} > {}, {} ms.\n",
+        "{}\nSlowest path: {} > {} > {} > {}, {}.\n",
         show::columns(&["SERVER", "PLAYERS", "PLACES", "FARTHEST ms"], &rows),
         instance.client_name(path.from),
         instance.server_name(path.entry),
         instance.server_name(path.exit),
         instance.client_name(path.to),
-        show::millis(verdict.delay),
+        show::taken(verdict.delay),
     )
 }
 

@@ -151,6 +151,7 @@ impl Report {
             breaches: verdict
                 .breaches
                 .iter()
+                .filter(|breach| !says_nothing_new(breach))
                 .map(|breach| by_name(instance, breach))
                 .collect(),
         }
@@ -159,10 +160,9 @@ impl Report {
     fn in_words(&self) -> String {
         let verdict = if self.good { "Good" } else { "Not good" };
         let mut text = format!(
-            "{verdict}: {}, {} ms of {} ms.\nSlowest path: {}.\n",
+            "{verdict}: {}, {}.\nSlowest path: {}.\n",
             show::servers(self.servers_used),
-            show::millis(self.delay_ms),
-            show::bound(self.bound_ms),
+            show::taken_of(self.delay_ms, self.bound_ms),
             self.critical_path.join(" > "),
         );
         for breach in &self.breaches {
@@ -170,6 +170,11 @@ impl Report {
         }
         text
     }
+}
+
+/// Where there is no path the delay is above any bound; which path is missing is said.
+fn says_nothing_new(breach: &Breach) -> bool {
+    matches!(breach, Breach::TooSlow { delay, .. } if !delay.is_usable())
 }
 
 /// A breach with names instead of ids.

@@ -1,7 +1,5 @@
 //! Flags of the distributed algorithm.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::InputArgs;
@@ -58,13 +56,11 @@ pub struct DistributeArgs {
     pub json: bool,
 }
 
-/// One node of a distributed session.
+/// One node of a distributed session, whose instance is the first line of standard input.
 #[derive(Debug, Args)]
 pub struct NodeArgs {
     /// s3 or c7
     pub node: NodeArg,
-    /// The instance, as JSON
-    pub file: PathBuf,
     /// The bound in milliseconds
     #[arg(long)]
     pub bound: f64,

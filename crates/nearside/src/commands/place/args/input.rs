@@ -18,13 +18,15 @@ pub struct InputArgs {
     /// table of players and servers (.csv); - for standard input, .gz is unpacked
     #[arg(value_name = "FILE", required_unless_present = "matrix")]
     pub file: Option<PathBuf>,
-    /// What the numbers are, where the file does not say: one-way or round-trip
+    /// What the numbers are, where the file does not say: one-way or round-trip, which is halved;
+    /// those of --between and --between-ms too
     #[arg(long, help_heading = INPUT, value_name = "KIND", value_parser = latency, conflicts_with = "matrix")]
     pub latency: Option<Latency>,
     /// Delays between servers, where the file has none: a square .csv with names
     #[arg(long, help_heading = INPUT, value_name = "FILE", conflicts_with_all = ["between_ms", "matrix"])]
     pub between: Option<PathBuf>,
-    /// The same delay between any two servers, where the file has none
+    /// The same delay between any two servers, where the file has none; halved with --latency
+    /// round-trip
     #[arg(long, help_heading = INPUT, value_name = "MS", value_parser = not_negative, conflicts_with = "matrix")]
     pub between_ms: Option<f64>,
     /// Let servers forward for each other: shortest paths between servers

@@ -19,7 +19,7 @@ instance; latency, processing_ms, seed, steps), then events:
   {\"event\": \"leave\", \"client\": \"anna\"}
   {\"event\": \"latency\", \"client\": \"anna\", \"server\": \"fra\", \"ms\": 31}
   {\"event\": \"latencies\", \"client\": \"anna\", \"latencies_ms\": {\"fra\": 31, \"iad\": 95}}
-  {\"event\": \"server_latency\", \"one\": \"fra\", \"other\": \"iad\", \"ms\": 88}
+  {\"event\": \"server_latency\", \"one\": \"fra\", \"other\": \"iad\", \"ms\": 88}   both directions
   {\"event\": \"server_down\", \"server\": \"fra\"}   server_up likewise
   {\"event\": \"bound\", \"ms\": 120}
   {\"event\": \"consolidate\", \"max_moves\": 5}

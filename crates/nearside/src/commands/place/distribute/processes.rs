@@ -1,9 +1,8 @@
 //! One process for each node: this command starts itself as `place node`, reads what the nodes report,
 //! and ends them when all who live agree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -18,22 +17,83 @@ use nearside_placement::{Delay, Instance, PlacementFile, ServerId};
 use serde::{Deserialize, Serialize};
 
 use super::super::args::{DistributeArgs, NodeArgs};
-use super::super::input;
 use super::{Run, worldly};
 use crate::commands::stop_on_interrupt;
 use crate::exit::Exit;
 
 /// What a node process prints, one JSON object a line.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
-    epoch: (u32, u16),
-    /// The seats that were committed; `None` when the bound is not met.
-    contacts: Option<Vec<Option<usize>>>,
+#[serde(rename_all = "snake_case")]
+enum Line {
+    /// The commit has reached it.
+    Committed(Seats),
+    /// It leads, and the bound is not met.
+    Unmet { epoch: Number },
+    /// It leads, and the epoch is over, with these taking part.
+    Settled {
+        epoch: Number,
+        clients: Vec<bool>,
+        servers: Vec<bool>,
+    },
+}
+
+/// An epoch: its number and its initiator. Later ones are greater.
+type Number = (u32, u16);
+
+/// What was committed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Seats {
+    epoch: Number,
+    contacts: Vec<Option<usize>>,
+}
+
+impl Line {
+    fn of(event: NodeEvent) -> Option<Self> {
+        match event {
+            NodeEvent::Committed(committed) => Some(Self::Committed(Seats::of(&committed))),
+            NodeEvent::BoundUnmet(epoch) => Some(Self::Unmet {
+                epoch: number(epoch),
+            }),
+            NodeEvent::Settled {
+                epoch,
+                clients,
+                servers,
+            } => Some(Self::Settled {
+                epoch: number(epoch),
+                clients,
+                servers,
+            }),
+            NodeEvent::Epoch(_) | NodeEvent::Leads(_) => None,
+        }
+    }
+}
+
+fn number(epoch: Epoch) -> Number {
+    (epoch.number, epoch.initiator)
+}
+
+impl Seats {
+    fn of(committed: &Committed) -> Self {
+        let index = |contact: &Option<ServerId>| contact.map(ServerId::index);
+        Self {
+            epoch: number(committed.epoch),
+            contacts: committed.contacts.iter().map(index).collect(),
+        }
+    }
+
+    fn committed(self) -> Committed {
+        let (number, initiator) = self.epoch;
+        let contacts = self.contacts.into_iter();
+        Committed {
+            epoch: Epoch { number, initiator },
+            contacts: contacts.map(|contact| contact.map(ServerId::new)).collect(),
+        }
+    }
 }
 
 /// One node, until its process is ended or its parent goes away.
 pub(crate) fn node(args: &NodeArgs) -> Result<Exit> {
-    let file = PlacementFile::from_json(&input::bytes_of(&args.file)?)?;
+    let file = PlacementFile::from_json(first_line(&mut std::io::stdin().lock())?.as_bytes())?;
     let bound = Delay::from_millis(args.bound).context("--bound")?;
     let mut config = ClusterConfig::of(&file.instance, bound)?;
     config.window = args.window;
@@ -56,17 +116,7 @@ pub(crate) fn node(args: &NodeArgs) -> Result<Exit> {
         &clock,
         &stop,
         |event| {
-            let line = match event {
-                NodeEvent::Committed(committed) => Line {
-                    epoch: (committed.epoch.number, committed.epoch.initiator),
-                    contacts: Some(numbers(&committed)),
-                },
-                NodeEvent::BoundUnmet(epoch) => Line {
-                    epoch: (epoch.number, epoch.initiator),
-                    contacts: None,
-                },
-                NodeEvent::Epoch(_) | NodeEvent::Leads(_) => return,
-            };
+            let Some(line) = Line::of(event) else { return };
             let text = serde_json::to_string(&line).expect("a line is plain data");
             if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
                 stop.stop();
@@ -76,17 +126,20 @@ pub(crate) fn node(args: &NodeArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The parent writes the instance to standard input: no file that others could read, replace or find
+/// later.
+fn first_line(input: &mut impl BufRead) -> Result<String> {
+    let mut line = String::new();
+    worldly(input.read_line(&mut line), "read the instance")?;
+    Ok(line)
+}
+
 /// Standard input ends when the parent does, whatever became of it.
 fn end_with_parent(stop: Stop) {
     thread::spawn(move || {
         let _ = std::io::stdin().read_line(&mut String::new());
         stop.stop();
     });
-}
-
-fn numbers(committed: &Committed) -> Vec<Option<usize>> {
-    let number = |contact: &Option<ServerId>| contact.map(ServerId::index);
-    committed.contacts.iter().map(number).collect()
 }
 
 fn ports(config: ClusterConfig, base: u16) -> LoopbackPorts {
@@ -116,57 +169,38 @@ pub(super) fn run(
         "{nodes} processes are too many; try --virtual"
     );
     let stop = stop_on_interrupt()?;
-    let shared = SharedInstance::write(instance, bound)?;
+    let line = line_of(instance, bound)?;
     let started = Instant::now();
-    let mut cluster = Cluster::start(args, config, bound, &shared.0)?;
+    let mut cluster = Cluster::start(args, config, bound, &line)?;
     let ended = cluster.watch(args, crashes, &stop, started)?;
     Ok(Run {
-        committed: ended.as_ref().and_then(committed),
-        bound_unmet: ended.is_some_and(|line| line.contacts.is_none()),
+        bound_unmet: matches!(ended, Some(Ending::Unmet)),
+        committed: match ended {
+            Some(Ending::Committed(seats)) => Some(seats.committed()),
+            Some(Ending::Unmet) | None => None,
+        },
         interrupted: stop.is_stopped(),
         seconds: started.elapsed().as_secs_f64(),
         messages: None,
     })
 }
 
-fn committed(line: &Line) -> Option<Committed> {
-    let contacts = line.contacts.as_ref()?;
-    Some(Committed {
-        epoch: Epoch {
-            number: line.epoch.0,
-            initiator: line.epoch.1,
-        },
-        contacts: contacts
-            .iter()
-            .map(|contact| contact.map(ServerId::new))
-            .collect(),
-    })
+/// How a session ends.
+enum Ending {
+    Committed(Seats),
+    Unmet,
 }
 
-/// The instance in a file that all nodes read; gone when dropped.
-struct SharedInstance(PathBuf);
-
-impl SharedInstance {
-    fn write(instance: &Instance, bound: Delay) -> Result<Self> {
-        let name = format!("nearside-place-{}.json", std::process::id());
-        let shared = Self(std::env::temp_dir().join(name));
-        let file = PlacementFile {
-            instance: instance.clone(),
-            bound: Some(bound),
-        };
-        let out = worldly(
-            std::fs::File::create(&shared.0),
-            "write the instance for the nodes",
-        )?;
-        file.write_json(std::io::BufWriter::new(out))?;
-        Ok(shared)
-    }
-}
-
-impl Drop for SharedInstance {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// The instance as nodes read it: one line.
+fn line_of(instance: &Instance, bound: Delay) -> Result<Vec<u8>> {
+    let file = PlacementFile {
+        instance: instance.clone(),
+        bound: Some(bound),
+    };
+    let mut line = Vec::new();
+    file.write_json(&mut line)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// The processes; ended when dropped.
@@ -189,7 +223,7 @@ impl Cluster {
         args: &DistributeArgs,
         config: ClusterConfig,
         bound: Delay,
-        file: &Path,
+        instance: &[u8],
     ) -> Result<Self> {
         let (sender, lines) = channel();
         let mut cluster = Self {
@@ -198,9 +232,13 @@ impl Cluster {
         };
         let clients = (0..config.clients).map(NodeId::Client);
         for node in clients.chain((0..config.servers).map(NodeId::Server)) {
-            let child = start_one(args, bound, file, node)?;
+            let child = start_one(args, bound, node)?;
             let child = cluster.children.entry(node).or_insert(child);
             listen(node, child, sender.clone());
+        }
+        for child in cluster.children.values_mut() {
+            // Kept open: its end is ours. Who has gone already is missed soon.
+            let _ = child.stdin.as_mut().map(|input| input.write_all(instance));
         }
         Ok(cluster)
     }
@@ -212,8 +250,8 @@ impl Cluster {
         crashes: &[Crash],
         stop: &Stop,
         started: Instant,
-    ) -> Result<Option<Line>> {
-        let mut said: BTreeMap<NodeId, Line> = BTreeMap::new();
+    ) -> Result<Option<Ending>> {
+        let mut said = Said::default();
         let mut crashes = crashes.to_vec();
         loop {
             let elapsed = started.elapsed();
@@ -221,21 +259,21 @@ impl Cluster {
                 let due = crash.at <= elapsed;
                 if due {
                     self.crash(crash.node);
-                    said.remove(&crash.node);
                 }
                 !due
             });
             if crashes.is_empty() && !self.somebody_plays() {
                 return Ok(None);
             }
-            if crashes.is_empty() && self.all_agree(&said) {
-                return Ok(said.into_values().last());
+            let ending = said.ending(&self.children.keys().copied().collect());
+            if crashes.is_empty() && ending.is_some() {
+                return Ok(ending);
             }
             if elapsed.as_secs_f64() > args.time || stop.is_stopped() {
                 return Ok(None);
             }
             match self.lines.recv_timeout(Duration::from_millis(50)) {
-                Ok((node, line)) => drop(said.insert(node, line)),
+                Ok((node, line)) => said.note(node, line),
                 Err(RecvTimeoutError::Timeout) => self.check_that_all_live()?,
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
             }
@@ -255,28 +293,6 @@ impl Cluster {
         nodes.any(|node| matches!(node, NodeId::Client(_)))
     }
 
-    /// Everybody has committed the same; or the leader found the bound unmet, which only it reports.
-    fn all_agree(&self, said: &BTreeMap<NodeId, Line>) -> bool {
-        if let Some(unmet) = said.values().find(|line| line.contacts.is_none()) {
-            let latest = said.values().map(|line| line.epoch.0).max();
-            return latest == Some(unmet.epoch.0);
-        }
-        let mut lines = self.children.keys().map(|node| said.get(node));
-        let Some(Some(first)) = lines.next() else {
-            return false;
-        };
-        let everybody = first
-            .contacts
-            .iter()
-            .flatten()
-            .enumerate()
-            .all(|(client, contact)| {
-                let number = u16::try_from(client).unwrap_or(u16::MAX);
-                contact.is_some() == self.children.contains_key(&NodeId::Client(number))
-            });
-        everybody && lines.all(|line| line.is_some_and(|line| line.epoch == first.epoch))
-    }
-
     fn check_that_all_live(&mut self) -> Result<()> {
         for (node, child) in &mut self.children {
             let ended = worldly(child.try_wait(), "look after a node")?;
@@ -291,12 +307,66 @@ impl Cluster {
     }
 }
 
-fn start_one(args: &DistributeArgs, bound: Delay, file: &Path, node: NodeId) -> Result<Child> {
+/// What the nodes have said so far.
+#[derive(Default)]
+struct Said {
+    /// The last commit of each.
+    seats: BTreeMap<NodeId, Seats>,
+    unmet: Option<Number>,
+    /// The last epoch that has come to its end, and who took part.
+    settled: Option<(Number, BTreeSet<NodeId>)>,
+}
+
+impl Said {
+    fn note(&mut self, node: NodeId, line: Line) {
+        match line {
+            Line::Committed(seats) => drop(self.seats.insert(node, seats)),
+            Line::Unmet { epoch } => self.unmet = self.unmet.max(Some(epoch)),
+            Line::Settled {
+                epoch,
+                clients,
+                servers,
+            } => {
+                let later = self.settled.as_ref().is_none_or(|(last, _)| *last < epoch);
+                if later {
+                    self.settled = Some((epoch, members(&clients, &servers)));
+                }
+            }
+        }
+    }
+
+    /// How the last epoch ended, if those who took part are those who live: one that had the dead in
+    /// it may have seated players at them, and another will follow.
+    fn ending(&self, alive: &BTreeSet<NodeId>) -> Option<Ending> {
+        let (epoch, members) = self.settled.as_ref()?;
+        if members != alive {
+            return None;
+        }
+        if self.unmet == Some(*epoch) {
+            return Some(Ending::Unmet);
+        }
+        let mut seats = members.iter().map(|node| {
+            let seats = self.seats.get(node)?;
+            (seats.epoch == *epoch).then_some(seats)
+        });
+        let first = seats.next()??;
+        let same = seats.all(|seats| seats.is_some_and(|seats| seats.contacts == first.contacts));
+        same.then(|| Ending::Committed(first.clone()))
+    }
+}
+
+fn members(clients: &[bool], servers: &[bool]) -> BTreeSet<NodeId> {
+    let clients = (0u16..).map(NodeId::Client).zip(clients);
+    let servers = (0u16..).map(NodeId::Server).zip(servers);
+    let here = clients.chain(servers).filter(|(_, here)| **here);
+    here.map(|(node, _)| node).collect()
+}
+
+fn start_one(args: &DistributeArgs, bound: Delay, node: NodeId) -> Result<Child> {
     let program = worldly(std::env::current_exe(), "find this program")?;
     let mut command = Command::new(program);
     command
         .args(["place", "node", &node.to_string()])
-        .arg(file)
         .args(["--bound", &bound.as_millis().to_string()])
         .args(["--window", &args.window.to_string()])
         .args(["--loss", &args.loss.to_string()])

@@ -1,7 +1,8 @@
 //! All sessions by id. One that is only in the store is woken when it is first asked for, so a restart
 //! takes no time. What readers see lies apart from the session itself: nobody who looks waits for a
-//! solver. All but [`Book::ids`], [`Book::len`] and [`Book::face`] may wait for the disk or a solver:
-//! call it off the network's thread.
+//! solver. All but [`Book::ids`], [`Book::len`], [`Book::is_awake`], [`Book::face`] and [`Book::queue`] may wait for the
+//! disk or a solver: call it off the network's thread. What asks for a [`Hold`] has the session to
+//! itself; wait for one before anything that others wait for too.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +15,7 @@ use tokio::sync::broadcast;
 use super::deadline::Deadline;
 use super::face::{Face, RECENT, Subscription, Told};
 use super::failure::Failure;
+use super::gate::{Admitted, Gate, Turn};
 use super::store::{Saved, Store};
 use crate::exit::WorldFailure;
 
@@ -24,6 +26,9 @@ const SNAPSHOT_EVERY: u64 = 32;
 /// Steps of one event, about ten seconds for 100 servers and 50 players.
 const MAX_STEPS: u64 = 1_000_000;
 
+/// Requests that may wait for one session: a slow one must not fill the queue of all.
+const QUEUE: usize = 63;
+
 /// The sessions.
 pub(super) struct Book {
     slots: Mutex<BTreeMap<String, Arc<Slot>>>,
@@ -33,11 +38,38 @@ pub(super) struct Book {
 
 /// One session, awake or in the store.
 struct Slot {
-    /// Held while an event is decided.
+    /// Who may work on the session: one at a time, in the order they came.
+    gate: Gate,
+    /// Held while an event is decided, by whoever has the turn: nobody waits for it.
     state: Mutex<State>,
     /// Held for a moment. `None` as long as the session has not been woken.
     face: Mutex<Option<Face>>,
     reports: broadcast::Sender<Arc<Told>>,
+}
+
+/// A session, held by one request: to be kept until its work ends, which may outlive the request.
+pub(super) struct Hold {
+    id: String,
+    slot: Arc<Slot>,
+    _turn: Turn,
+}
+
+/// A place in the queue of a session.
+pub(super) struct Queued {
+    id: String,
+    slot: Arc<Slot>,
+    place: Admitted,
+}
+
+impl Queued {
+    /// Waits until everybody before has done; whoever goes away leaves the queue.
+    pub(super) async fn hold(self) -> Result<Hold, Failure> {
+        Ok(Hold {
+            _turn: self.place.turn().await?,
+            id: self.id,
+            slot: self.slot,
+        })
+    }
 }
 
 enum State {
@@ -49,6 +81,7 @@ enum State {
 impl Slot {
     fn stored() -> Arc<Self> {
         Arc::new(Self {
+            gate: Gate::new(1, QUEUE),
             state: Mutex::new(State::Stored),
             face: Mutex::new(None),
             reports: broadcast::channel(RECENT).0,
@@ -123,13 +156,30 @@ impl Book {
         Ok(())
     }
 
-    pub(super) fn remove(&self, id: &str) -> Result<(), Failure> {
+    /// A place in the queue of a session, if it is not too long.
+    pub(super) fn queue(&self, id: &str) -> Result<Queued, Failure> {
         let slot = self.slot(id)?;
-        let mut state = lock(&slot.state);
-        self.store.remove(id).map_err(Failure::store)?;
+        Ok(Queued {
+            id: id.to_owned(),
+            place: slot.gate.admit()?,
+            slot,
+        })
+    }
+
+    pub(super) fn remove(&self, hold: &Hold) -> Result<(), Failure> {
+        let mut state = lock(&hold.slot.state);
+        if let State::Removed = *state {
+            return Err(Failure::no_session(&hold.id));
+        }
+        self.store.remove(&hold.id).map_err(Failure::store)?;
         *state = State::Removed;
-        lock(&self.slots).remove(id);
+        lock(&self.slots).remove(&hold.id);
         Ok(())
+    }
+
+    /// Whether there is anything to see of a session yet.
+    pub(super) fn is_awake(&self, id: &str) -> Result<bool, Failure> {
+        Ok(lock(&self.slot(id)?.face).is_some())
     }
 
     /// What there is to see of a session; `None` as long as it has not been woken.
@@ -137,29 +187,23 @@ impl Book {
         Ok(lock(&self.slot(id)?.face).clone())
     }
 
-    /// The same, woken if need be.
-    pub(super) fn woken(&self, id: &str) -> Result<Face, Failure> {
-        let slot = self.slot(id)?;
-        if let Some(face) = lock(&slot.face).clone() {
-            return Ok(face);
-        }
-        let mut state = lock(&slot.state);
-        let session = self.wake(id, &slot, &mut state)?;
-        let face = lock(&slot.face).clone();
-        Ok(face.unwrap_or_else(|| Face::new(session)))
+    /// Makes a session's face, unless somebody has.
+    pub(super) fn show(&self, hold: &Hold) -> Result<(), Failure> {
+        self.wake(hold, &mut lock(&hold.slot.state))?;
+        Ok(())
     }
 
     /// An event: decided first, then to the store, then to all who listen. One that is refused changes
     /// nothing, so nobody is told but who asked.
     pub(super) fn handle(
         &self,
-        id: &str,
+        hold: &Hold,
         event: &Event,
         deadline: &Deadline,
     ) -> Result<Report, Failure> {
-        let slot = self.slot(id)?;
+        let Hold { id, slot, .. } = hold;
         let mut state = lock(&slot.state);
-        let session = self.wake(id, &slot, &mut state)?;
+        let session = self.wake(hold, &mut state)?;
         if session.events() >= MAX_EVENTS {
             let why = format!("the session has had {MAX_EVENTS} events; start another");
             return Err(Failure::limit(why));
@@ -181,15 +225,15 @@ impl Book {
         Ok(report)
     }
 
-    /// Who would move. Works on a copy: nobody waits for it.
+    /// Who would move. Works on a copy and lets go of the session: nobody waits for it.
     pub(super) fn plan(
         &self,
-        id: &str,
+        hold: Hold,
         max_moves: usize,
         deadline: &Deadline,
     ) -> Result<MigrationPlan, Failure> {
-        let slot = self.slot(id)?;
-        let copy = self.wake(id, &slot, &mut lock(&slot.state))?.clone();
+        let copy = self.wake(&hold, &mut lock(&hold.slot.state))?.clone();
+        drop(hold);
         let plan = copy.plan_consolidation_within(max_moves, &|| deadline.is_over());
         plan.map_err(Failure::out_of_time)
     }
@@ -205,9 +249,8 @@ impl Book {
     }
 
     /// All reports after number `seen`, or how the session is where they are not kept any more; and
-    /// all reports to come.
+    /// all reports to come. For a session that has a face.
     pub(super) fn subscribe(&self, id: &str, seen: Option<u64>) -> Result<Subscription, Failure> {
-        self.woken(id)?;
         let slot = self.slot(id)?;
         let face = lock(&slot.face);
         let face = face.as_ref().ok_or_else(|| Failure::no_session(id))?;
@@ -222,12 +265,8 @@ impl Book {
             .ok_or_else(|| Failure::no_session(id))
     }
 
-    fn wake<'s>(
-        &self,
-        id: &str,
-        slot: &Slot,
-        state: &'s mut State,
-    ) -> Result<&'s mut Session, Failure> {
+    fn wake<'s>(&self, hold: &Hold, state: &'s mut State) -> Result<&'s mut Session, Failure> {
+        let Hold { id, slot, .. } = hold;
         if let State::Stored = state {
             let (session, face) = self
                 .load(id)
@@ -250,7 +289,7 @@ impl Book {
         };
         let mut face = Face::new(&session);
         for event in &saved.events {
-            let report = session.handle(&serde_json::from_str(event)?);
+            let report = session.replay(&serde_json::from_str(event)?);
             face.turn(&session, Told::new(&report));
         }
         Ok((session, face))

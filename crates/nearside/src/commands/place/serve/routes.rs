@@ -11,6 +11,7 @@ use axum::routing::{MethodRouter, get, post};
 use nearside_placement::session::Event;
 
 use super::failure::Failure;
+use super::requests::Rest;
 use super::service::{Service, Shared};
 use super::sessions::{Join, Latencies, Leave};
 use super::{openapi, sessions, solving, stream};
@@ -88,13 +89,16 @@ async fn watch(State(service): State<Shared>, request: Request, next: Next) -> R
     let route = format!("{method} {path}");
     let headers = request.headers();
     let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
-    let host = host.map(String::from_utf8_lossy);
+    let host = host.map(|host| String::from_utf8_lossy(host).into_owned());
+    let (request, rest) = Rest::of(request);
+    let headers = request.headers();
     let response = match host {
         _ if headers.contains_key(header::ORIGIN) => Failure::from_a_web_page().into_response(),
         Some(host) if !service.hosts.include(&host) => Failure::wrong_host(&host).into_response(),
         _ => next.run(request).await,
     };
     service.metrics.request(route, response.status().as_u16());
+    rest.read().await;
     response
 }
 

@@ -8,11 +8,12 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use nearside_placement::SessionSetup;
-use nearside_placement::session::{Event, Report, Settlement, latencies_by_server};
+use nearside_placement::session::{Event, Report, Settlement, latencies_by_server, whole_number};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::book::Hold;
 use super::deadline::Deadline;
 use super::face::Face;
 use super::failure::Failure;
@@ -28,8 +29,12 @@ const EVENT: Limit = Limit {
 /// `POST /v1/sessions`
 pub(super) async fn create(State(service): State<Shared>, body: Body) -> Result<Response, Failure> {
     let most = service.max_body;
-    let id = work(service, body, most, |service, bytes, _| {
-        let setup = SessionSetup::from_json(bytes).map_err(Failure::bad_request)?;
+    let admitted = service.sessions.admit()?;
+    let bytes = requests::body(body, most).await?;
+    let turn = admitted.turn().await?;
+    let id = elsewhere(move || {
+        let _turn = turn;
+        let setup = SessionSetup::from_json(&bytes).map_err(Failure::bad_request)?;
         service.book.create(setup)
     })
     .await?;
@@ -71,8 +76,8 @@ pub(super) async fn remove(
     State(service): State<Shared>,
     Id(id): Id,
 ) -> Result<StatusCode, Failure> {
-    work(service, Body::empty(), EVENT, move |service, _, _| {
-        service.book.remove(&id)
+    work(service, &id, Body::empty(), |service, hold, _, _| {
+        service.book.remove(&hold)
     })
     .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -146,9 +151,9 @@ pub(super) async fn take<W: Wish>(
     Id(id): Id,
     body: Body,
 ) -> Result<Response, Failure> {
-    work(service, body, EVENT, move |service, bytes, deadline| {
+    work(service, &id, body, |service, hold, bytes, deadline| {
         let event = requests::json::<W>(bytes)?.event();
-        told(service, &service.book.handle(&id, &event, deadline)?)
+        told(service, &service.book.handle(&hold, &event, deadline)?)
     })
     .await
 }
@@ -157,6 +162,7 @@ pub(super) async fn take<W: Wish>(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Consolidation {
+    #[serde(deserialize_with = "whole_number")]
     max_moves: usize,
     #[serde(default)]
     dry_run: bool,
@@ -168,14 +174,14 @@ pub(super) async fn consolidate(
     Id(id): Id,
     body: Body,
 ) -> Result<Response, Failure> {
-    work(service, body, EVENT, move |service, bytes, deadline| {
+    work(service, &id, body, |service, hold, bytes, deadline| {
         let Consolidation { max_moves, dry_run } = requests::json(bytes)?;
         if dry_run {
-            let plan = service.book.plan(&id, max_moves, deadline)?;
+            let plan = service.book.plan(hold, max_moves, deadline)?;
             return Ok(Written::new(&plan)?.into_response());
         }
         let event = Event::Consolidate { max_moves };
-        told(service, &service.book.handle(&id, &event, deadline)?)
+        told(service, &service.book.handle(&hold, &event, deadline)?)
     })
     .await
 }
@@ -191,35 +197,49 @@ fn told(service: &Service, report: &Report) -> Result<Response, Failure> {
     Ok((status, Written::new(report)?).into_response())
 }
 
-/// Reads a body and works on it, in turn and off the network's thread, until the deadline or as long
-/// as somebody waits.
+/// Reads a body and works with it on a session, off the network's thread, until the deadline or as
+/// long as somebody waits. First the session's turn, then everybody's: who waits for a slow session
+/// keeps no one from another.
 async fn work<T: Send + 'static>(
     service: Shared,
+    id: &str,
     body: Body,
-    most: Limit,
-    job: impl FnOnce(&Service, &[u8], &Deadline) -> Result<T, Failure> + Send + 'static,
+    job: impl FnOnce(&Service, Hold, &[u8], &Deadline) -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let admitted = service.sessions.admit()?;
-    let bytes = requests::body(body, most).await?;
+    let bytes = requests::body(body, EVENT).await?;
+    // Before its turn, so that who only looks never queues behind an event.
+    wake(&service, id).await?;
+    let hold = service.book.queue(id)?.hold().await?;
     let turn = admitted.turn().await?;
     let (deadline, _waiting) = Deadline::start(service.max_time, service.stop.clone());
     elsewhere(move || {
         let _turn = turn;
         let _running = service.metrics.deciding();
-        job(&service, &bytes, &deadline)
+        job(&service, hold, &bytes, &deadline)
     })
     .await
 }
 
 /// What there is to see of a session: at once, unless it has to be woken first.
 async fn look(service: Shared, id: String) -> Result<Face, Failure> {
-    if let Some(face) = service.book.face(&id)? {
-        return Ok(face);
+    wake(&service, &id).await?;
+    let face = service.book.face(&id)?;
+    face.ok_or_else(|| Failure::no_session(&id))
+}
+
+/// Wakes a session that nobody has asked for yet.
+pub(super) async fn wake(service: &Shared, id: &str) -> Result<(), Failure> {
+    if service.book.is_awake(id)? {
+        return Ok(());
     }
-    let turn = service.reading.admit()?.turn().await?;
+    let admitted = service.reading.admit()?;
+    let hold = service.book.queue(id)?.hold().await?;
+    let turn = admitted.turn().await?;
+    let service = Shared::clone(service);
     elsewhere(move || {
         let _turn = turn;
-        service.book.woken(&id)
+        service.book.show(&hold)
     })
     .await
 }

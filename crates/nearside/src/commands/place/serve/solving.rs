@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use nearside_placement::{Budget, Delay, PlacementFile, Status, Task};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::min_delay;
 use super::super::solve::{Answer, Impossible};
@@ -14,63 +13,28 @@ use super::super::solvers::SolverName;
 use super::super::sweep::Sweep;
 use super::deadline::Deadline;
 use super::failure::Failure;
-use super::requests::{self, Written};
+use super::requests::{self, Parameters, Written};
 use super::service::{Service, Shared, elsewhere};
 
 /// Unless asked otherwise.
 const USUAL_TIME: Duration = Duration::from_secs(10);
-
-/// Parameters of `solve`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SolveQuery {
-    bound_ms: Option<f64>,
-    solver: Option<String>,
-    time_s: Option<f64>,
-    steps: Option<u64>,
-    seed: Option<u64>,
-}
-
-/// Parameters of `curve`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct CurveQuery {
-    time_s: Option<f64>,
-    steps: Option<u64>,
-    seed: Option<u64>,
-}
-
-/// Parameters of `min-delay`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct MinDelayQuery {
-    servers: usize,
-    time_s: Option<f64>,
-    steps: Option<u64>,
-    seed: Option<u64>,
-}
-
-type Asked<T> = Result<Query<T>, QueryRejection>;
-
-fn parameters<T>(asked: Asked<T>) -> Result<T, Failure> {
-    let Query(query) = asked.map_err(|error| Failure::bad_request(error.body_text()))?;
-    Ok(query)
-}
+/// What some parameters are.
+const WHOLE: &str = "a whole number from 0 on";
 
 /// `POST /v1/solve`
 pub(super) async fn solve(
     State(service): State<Shared>,
-    asked: Asked<SolveQuery>,
+    mut asked: Parameters,
     body: Body,
 ) -> Result<Written, Failure> {
-    let query = parameters(asked)?;
-    let solver: SolverName = match &query.solver {
+    let bound_ms = asked.take("bound_ms", "milliseconds")?;
+    let solver: SolverName = match asked.text("solver") {
         Some(name) => name.parse().map_err(Failure::bad_request)?,
         None => SolverName::Auto,
     };
-    let means = Means::new(&service, query.time_s, query.steps, query.seed)?;
+    let means = Means::of(&service, asked)?;
     answer(service, body, means, move |effort, file| {
-        let bound = bound(query.bound_ms, file)?;
+        let bound = bound(bound_ms, file)?;
         let task = Task {
             instance: &file.instance,
             bound,
@@ -89,11 +53,10 @@ pub(super) async fn solve(
 /// `POST /v1/curve`
 pub(super) async fn curve(
     State(service): State<Shared>,
-    asked: Asked<CurveQuery>,
+    asked: Parameters,
     body: Body,
 ) -> Result<Written, Failure> {
-    let query = parameters(asked)?;
-    let means = Means::new(&service, query.time_s, query.steps, query.seed)?;
+    let means = Means::of(&service, asked)?;
     answer(service, body, means, |effort, file| {
         let curve = effort.spend(|budget| nearside_placement::curve(&file.instance, budget));
         effort.count("curve");
@@ -110,21 +73,20 @@ pub(super) async fn curve(
 /// `POST /v1/min-delay`
 pub(super) async fn min_delay(
     State(service): State<Shared>,
-    asked: Asked<MinDelayQuery>,
+    mut asked: Parameters,
     body: Body,
 ) -> Result<Written, Failure> {
-    let query = parameters(asked)?;
-    if query.servers == 0 {
-        return Err(Failure::bad_request("servers: at least one"));
-    }
-    let means = Means::new(&service, query.time_s, query.steps, query.seed)?;
+    let servers: Option<usize> = asked.take("servers", WHOLE)?;
+    let means = Means::of(&service, asked)?;
+    let servers = servers
+        .filter(|&servers| servers > 0)
+        .ok_or_else(|| Failure::bad_request("servers: at least one, as in ?servers=2"))?;
     answer(service, body, means, move |effort, file| {
         let instance = &file.instance;
-        let found =
-            effort.spend(|budget| nearside_placement::min_delay(instance, query.servers, budget));
+        let found = effort.spend(|budget| nearside_placement::min_delay(instance, servers, budget));
         effort.count("min_delay");
         let (seconds, seed) = (effort.seconds(), effort.means.seed);
-        let answer = min_delay::Answer::new(instance, query.servers, &found, seconds, seed);
+        let answer = min_delay::Answer::new(instance, servers, &found, seconds, seed);
         Written::new(&answer)
     })
     .await
@@ -151,12 +113,12 @@ struct Means {
 }
 
 impl Means {
-    fn new(
-        service: &Service,
-        time_s: Option<f64>,
-        steps: Option<u64>,
-        seed: Option<u64>,
-    ) -> Result<Self, Failure> {
+    /// What is left of the parameters.
+    fn of(service: &Service, mut asked: Parameters) -> Result<Self, Failure> {
+        let time_s = asked.take("time_s", "seconds")?;
+        let steps = asked.take("steps", WHOLE)?;
+        let seed = asked.take("seed", WHOLE)?;
+        asked.nothing_else()?;
         Ok(Self {
             time: time_limit(time_s, steps, service.max_time)?,
             steps,

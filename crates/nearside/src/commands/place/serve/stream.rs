@@ -20,6 +20,7 @@ use super::face::{Subscription, Told};
 use super::failure::Failure;
 use super::requests::Id;
 use super::service::{Shared, elsewhere};
+use super::sessions;
 
 /// Silence after which a comment is sent, so that dead connections are noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -39,12 +40,13 @@ pub(super) async fn events(
     Ok(Sse::new(told).keep_alive(keep_alive).into_response())
 }
 
-/// Off the network's thread and in turn, since the session may have to be woken.
+/// Off the network's thread and in turn, since a view may be long.
 async fn subscribe(
     service: Shared,
     id: String,
     seen: Option<u64>,
 ) -> Result<Subscription, Failure> {
+    sessions::wake(&service, &id).await?;
     let turn = service.reading.admit()?.turn().await?;
     elsewhere(move || {
         let _turn = turn;

@@ -46,7 +46,7 @@ fn questions() -> Value {
             })
         ),
         "Impossible": object(&["reason", "clients", "clients_is_minimal", "possible_from_ms", "move", "move_is_minimal"], json!({
-            "reason": { "enum": ["delay", "places"] },
+            "reason": { "enum": ["delay", "processing", "places"] },
             "players": { "type": "integer", "description": "How many want places, where those are the reason." },
             "places": { "type": "integer", "description": "How many places there are for them." },
             "clients": names("Players who cannot be together within the bound; nobody, where there are not enough places for all."),
@@ -133,7 +133,7 @@ fn sessions() -> Value {
             "properties": { "event": { "enum": [
                 "join", "leave", "latency", "latencies", "server_latency", "server_down", "server_up", "bound", "consolidate"
             ] } },
-            "description": "A line of a session's log: docs/place.md lists the fields of each."
+            "description": "A line of a session's log: docs/place.md lists the fields of each. server_latency sets both directions between two servers, also where the set-up has different ones."
         },
         "Allocation": {
             "type": "object",
