@@ -89,6 +89,37 @@ fn a_relay_of_ours_carries_eight_sessions_at_most() {
     let report = report(Source::Generated, "load");
     let most = by_row(&report, "load-table", "most");
     assert!(of(&most, "nearside") <= 8.0, "{most:?}");
+    // Few clients who play all the time, and one of them is everybody's best relay.
+    let report = self::report(hubs(1, 14, 900), "load");
+    let most = by_row(&report, "load-table", "most");
+    assert_eq!(of(&most, "nearside"), 8.0, "{most:?}");
+    assert!(of(&most, "IRS (paper)") > 8.0, "{most:?}");
+}
+
+/// Everybody is 50 ms from the first few clients and further from everybody else.
+fn hubs(hubs: usize, nodes: usize, apart_ms: u32) -> Source {
+    let mut matrix = LatencyMatrix::unknown(nodes);
+    for a in 0..nodes {
+        for b in a + 1..nodes {
+            let ms = if a < hubs { 50 } else { apart_ms };
+            matrix.set_both(a, b, Some(Rtt::from_micros(ms * 1000)));
+        }
+    }
+    let network = Network::recorded("hub".to_owned(), vec![matrix]).unwrap();
+    Source::Recorded(Arc::new(network))
+}
+
+#[test]
+fn our_way_gains_what_the_papers_does_however_slow_direct_paths_are() {
+    for apart_ms in [900, 920, 1900, 3000] {
+        let report = report(hubs(8, 24, apart_ms), "figure6");
+        let shares = by_row(&report, "sessions", "share_of_oracle_gain");
+        assert!(
+            of(&shares, "IRS (paper)") > 0.99,
+            "{apart_ms} ms: {shares:?}"
+        );
+        assert!(of(&shares, "nearside") > 0.99, "{apart_ms} ms: {shares:?}");
+    }
 }
 
 #[test]
