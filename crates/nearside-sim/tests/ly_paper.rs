@@ -122,6 +122,45 @@ fn our_way_gains_what_the_papers_does_however_slow_direct_paths_are() {
     }
 }
 
+fn first_words(report: &Report) -> &str {
+    match &report.parts[0] {
+        Part::Text(text) => text,
+        other => panic!("{other:?} comes first"),
+    }
+}
+
+#[test]
+fn reports_say_which_networks_and_settings_they_are_of() {
+    for (item, networks) in [
+        ("ranking-figure", "that of seed 0 for all seeds"),
+        ("coordinates-table", "that of seed 0 for all seeds"),
+        ("table1", "that of seed 0 for all seeds"),
+        ("overhead", "another for every seed"),
+    ] {
+        let report = report(Source::Generated, item);
+        assert!(first_words(&report).contains(networks), "{item}");
+    }
+    for (item, swept) in [("sweep-t", "T"), ("sweep-k", "K"), ("sweep-p", "P")] {
+        let report = report(Source::Generated, item);
+        let words = first_words(&report);
+        assert!(words.contains(&format!("{swept} as below")), "{words}");
+        assert!(!words.contains(&format!("{swept} = ")), "{words}");
+    }
+}
+
+#[test]
+fn how_many_pairs_gain_100_ms_stands_beside_the_oracle() {
+    for (item, table) in [("overhead", "overheads"), ("staleness", "staleness-table")] {
+        let report = report(hubs(8, 40, 400), item);
+        let of = |column: &str| by_row(&report, table, column)[0].1;
+        let ceiling = of("oracle_from_100");
+        assert!(ceiling > 30.0 && ceiling <= 100.0, "{ceiling}");
+        for way in ["irs_from_100", "nearside_from_100"] {
+            assert!((0.0..=ceiling).contains(&of(way)), "{way}: {}", of(way));
+        }
+    }
+}
+
 #[test]
 fn more_candidates_gain_more_and_overhead_costs() {
     let sweep = report(Source::Generated, "sweep-k");
