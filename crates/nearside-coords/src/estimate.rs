@@ -27,8 +27,20 @@ impl Node {
 
 /// How far off a prediction may be, as a share of the true RTT: 0.1 is ten per cent.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "f64", into = "f64")]
 pub struct RelativeError(f64);
+
+impl From<f64> for RelativeError {
+    fn from(share: f64) -> Self {
+        Self::new(share)
+    }
+}
+
+impl From<RelativeError> for f64 {
+    fn from(error: RelativeError) -> Self {
+        error.0
+    }
+}
 
 impl RelativeError {
     /// Nothing is known yet.
@@ -118,6 +130,11 @@ mod tests {
         assert_eq!(RelativeError::new(-1.0).share(), 0.0);
         assert_eq!(RelativeError::new(7.0), RelativeError::WORST);
         assert_eq!(RelativeError::new(f64::NAN), RelativeError::WORST);
+        let read = |text| serde_json::from_str::<RelativeError>(text).unwrap();
+        assert_eq!(read("-1.0").share(), 0.0);
+        assert_eq!(read("7.0"), RelativeError::WORST);
+        let written = serde_json::to_string(&RelativeError::new(0.25)).unwrap();
+        assert_eq!(written, "0.25");
     }
 
     #[test]

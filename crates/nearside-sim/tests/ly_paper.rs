@@ -89,6 +89,76 @@ fn a_relay_of_ours_carries_eight_sessions_at_most() {
     let report = report(Source::Generated, "load");
     let most = by_row(&report, "load-table", "most");
     assert!(of(&most, "nearside") <= 8.0, "{most:?}");
+    // Few clients who play all the time, and one of them is everybody's best relay.
+    let report = self::report(hubs(1, 14, 900), "load");
+    let most = by_row(&report, "load-table", "most");
+    assert_eq!(of(&most, "nearside"), 8.0, "{most:?}");
+    assert!(of(&most, "IRS (paper)") > 8.0, "{most:?}");
+}
+
+/// Everybody is 50 ms from the first few clients and further from everybody else.
+fn hubs(hubs: usize, nodes: usize, apart_ms: u32) -> Source {
+    let mut matrix = LatencyMatrix::unknown(nodes);
+    for a in 0..nodes {
+        for b in a + 1..nodes {
+            let ms = if a < hubs { 50 } else { apart_ms };
+            matrix.set_both(a, b, Some(Rtt::from_micros(ms * 1000)));
+        }
+    }
+    let network = Network::recorded("hub".to_owned(), vec![matrix]).unwrap();
+    Source::Recorded(Arc::new(network))
+}
+
+#[test]
+fn our_way_gains_what_the_papers_does_however_slow_direct_paths_are() {
+    for apart_ms in [900, 920, 1900, 3000] {
+        let report = report(hubs(8, 24, apart_ms), "figure6");
+        let shares = by_row(&report, "sessions", "share_of_oracle_gain");
+        assert!(
+            of(&shares, "IRS (paper)") > 0.99,
+            "{apart_ms} ms: {shares:?}"
+        );
+        assert!(of(&shares, "nearside") > 0.99, "{apart_ms} ms: {shares:?}");
+    }
+}
+
+fn first_words(report: &Report) -> &str {
+    match &report.parts[0] {
+        Part::Text(text) => text,
+        other => panic!("{other:?} comes first"),
+    }
+}
+
+#[test]
+fn reports_say_which_networks_and_settings_they_are_of() {
+    for (item, networks) in [
+        ("ranking-figure", "that of seed 0 for all seeds"),
+        ("coordinates-table", "that of seed 0 for all seeds"),
+        ("table1", "that of seed 0 for all seeds"),
+        ("overhead", "another for every seed"),
+    ] {
+        let report = report(Source::Generated, item);
+        assert!(first_words(&report).contains(networks), "{item}");
+    }
+    for (item, swept) in [("sweep-t", "T"), ("sweep-k", "K"), ("sweep-p", "P")] {
+        let report = report(Source::Generated, item);
+        let words = first_words(&report);
+        assert!(words.contains(&format!("{swept} as below")), "{words}");
+        assert!(!words.contains(&format!("{swept} = ")), "{words}");
+    }
+}
+
+#[test]
+fn how_many_pairs_gain_100_ms_stands_beside_the_oracle() {
+    for (item, table) in [("overhead", "overheads"), ("staleness", "staleness-table")] {
+        let report = report(hubs(8, 40, 400), item);
+        let of = |column: &str| by_row(&report, table, column)[0].1;
+        let ceiling = of("oracle_from_100");
+        assert!(ceiling > 30.0 && ceiling <= 100.0, "{ceiling}");
+        for way in ["irs_from_100", "nearside_from_100"] {
+            assert!((0.0..=ceiling).contains(&of(way)), "{way}: {}", of(way));
+        }
+    }
 }
 
 #[test]

@@ -21,8 +21,9 @@ pub use trace::{Trace, TraceSample};
 
 use crate::lines::{LineFault, Lines};
 
-/// The most nodes a matrix may have: 64 MiB of cells.
-pub const MAX_NODES: usize = 4096;
+/// The most nodes a matrix or a trace may have: 256 MiB of cells. The 8,063 subnets of Ly et al.
+/// (section 6.1) fit.
+pub const MAX_NODES: usize = 8192;
 
 /// The most measurements a trace or all series of a file may have.
 pub const MAX_SAMPLES: usize = 50_000_000;

@@ -93,6 +93,9 @@ pub enum EngageError {
     /// Somebody involved is not joined.
     #[error("{0} is not joined")]
     NotJoined(ClientId),
+    /// A path by way of one of its ends is no detour.
+    #[error("{0} is an end of the session, not a relay between its ends")]
+    OwnEnd(ClientId),
     /// It carries as many sessions as it can (or does not relay at all).
     #[error("{relay} already carries {carries} sessions")]
     Full {
@@ -414,6 +417,9 @@ impl Directory {
         joined(session.source)?;
         joined(session.target)?;
         let node = joined(relay)?;
+        if relay == session.source || relay == session.target {
+            return Err(EngageError::OwnEnd(relay));
+        }
         let carries = self.state.member(node).map_or(0, |member| member.carries);
         let already = self.state.relay_of(session) == Some(relay);
         if !already && carries >= self.room(node) {

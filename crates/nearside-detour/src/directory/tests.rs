@@ -210,6 +210,21 @@ fn full_relays_and_those_that_do_not_relay_are_not_offered() {
 }
 
 #[test]
+fn an_end_of_a_session_is_no_relay_of_it() {
+    let mut directory = directory(3, Ranking::FactorSums);
+    let session = SessionKey {
+        source: ClientId(0),
+        target: ClientId(1),
+    };
+    for end in [session.source, session.target] {
+        let refused = Err(EngageError::OwnEnd(end));
+        assert_eq!(directory.engage(session, end), refused);
+        assert_eq!(directory.state().relay_of(session), None);
+    }
+    directory.engage(session, ClientId(2)).unwrap();
+}
+
+#[test]
 fn a_relay_carries_what_it_says_up_to_what_the_directory_thinks_possible() {
     let config = DirectoryConfig {
         most_sessions_per_relay: 20,

@@ -19,7 +19,8 @@ pub struct PathConfig {
     pub quantile: f64,
     /// Samples a path needs before it is used. Default 3, the first not counted.
     pub least_samples: usize,
-    /// What a lost packet counts as. Default 1 s.
+    /// What a lost packet counts as. Default 2 s, as long as answers are waited for: below that, a path
+    /// that is silent would be preferred to one that is slow.
     pub loss_counts_as: Rtt,
     /// Up to this share of the samples may be lost without counting. Default 0.15, two of sixteen: on a
     /// path that loses one packet in 500 that happens every few hours.
@@ -48,7 +49,7 @@ impl Default for PathConfig {
             window: 16,
             quantile: 0.9,
             least_samples: 3,
-            loss_counts_as: Rtt::from_micros(1_000_000),
+            loss_counts_as: Rtt::from_micros(2_000_000),
             tolerated_loss: 0.15,
             warm_interval: Duration::from_secs(1),
             cold_interval: Duration::from_secs(30),

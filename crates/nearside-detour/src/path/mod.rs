@@ -41,7 +41,7 @@ pub enum Reason {
     LagDetected,
     /// The relay left, refused, or is not there any more.
     RelayFailed,
-    /// Nothing came any more.
+    /// Nothing came any more, or never did.
     Silent,
     /// Too much got lost.
     Lossy,
@@ -283,11 +283,11 @@ impl PathSession {
     /// Whether another path is better by the margin: hysteresis, since jitter alone must not make a
     /// session wander.
     fn reconsider(&mut self, now: Moment) {
-        let Some(current) = self.score(self.active) else {
-            return;
-        };
         let Some((to, score)) = self.best_other() else {
             return;
+        };
+        let Some(current) = self.score(self.active) else {
+            return self.leave_the_silent(now, to);
         };
         // When nothing has answered since the active path did, the line itself is down.
         let (active, other) = (&self.routes[&self.active], &self.routes[&to]);
@@ -306,6 +306,16 @@ impl PathSession {
             Route::Direct if gain >= margin => self.switch(now, to, Reason::DirectIsGood),
             _ if direct_is_good => self.switch(now, Route::Direct, Reason::DirectIsGood),
             _ => {}
+        }
+    }
+
+    /// An active path without a score is waited for, unless it has not answered several times while
+    /// another one has: its lag may have been told when no other path was known well enough.
+    fn leave_the_silent(&mut self, now: Moment, to: Route) {
+        let (active, other) = (&self.routes[&self.active], &self.routes[&to]);
+        let silent = active.lost() >= self.config.lag.losses;
+        if silent && other.answered() > active.answered() {
+            self.switch(now, to, Reason::Silent);
         }
     }
 

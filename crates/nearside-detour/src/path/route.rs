@@ -15,6 +15,8 @@ pub(super) struct Watched {
     met: bool,
     next: Moment,
     answered: Option<Moment>,
+    /// Measurements in a row that nothing came back from, counted before the first answer, too.
+    lost: usize,
 }
 
 impl Watched {
@@ -24,6 +26,7 @@ impl Watched {
             met: false,
             next: now,
             answered: None,
+            lost: 0,
         }
     }
 
@@ -53,8 +56,10 @@ impl Watched {
                 true => config.warm_interval,
                 false => config.cold_interval,
             };
+        self.lost += 1;
         if rtt.is_some() {
             self.answered = Some(now);
+            self.lost = 0;
         }
         // Before that one, losses say only that the other end is not there yet.
         if !self.met {
@@ -70,6 +75,11 @@ impl Watched {
     /// When something came back last.
     pub(super) fn answered(&self) -> Option<Moment> {
         self.answered
+    }
+
+    /// Measurements in a row that nothing came back from.
+    pub(super) fn lost(&self) -> usize {
+        self.lost
     }
 
     /// Whether the last sample got lost.

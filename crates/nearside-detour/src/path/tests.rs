@@ -302,3 +302,79 @@ fn a_game_that_is_too_fast_for_relays_stays_direct_until_it_is_not() {
     let back = (Route::Via(NEAR), Reason::QuickerDetour);
     assert_eq!(switches(&events), [back]);
 }
+
+/// As [`run`], but an answer takes the time it takes, and silence is noticed after two seconds.
+fn run_in_time(
+    session: &mut PathSession,
+    until: Moment,
+    rtt: impl Fn(Moment, Route) -> Option<Rtt>,
+) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut answers: Vec<(Moment, Route, Option<Rtt>)> = Vec::new();
+    let mut now = at(0);
+    while now < until {
+        let next = match session.poll_output(now) {
+            Output::Measure(route) => {
+                let rtt = rtt(now, route).filter(|rtt| rtt.as_duration() < Duration::from_secs(2));
+                let takes = rtt.map_or(Duration::from_secs(2), Rtt::as_duration);
+                answers.push((now + takes, route, rtt));
+                continue;
+            }
+            Output::Event(event) => {
+                events.push(event);
+                continue;
+            }
+            Output::Wait(next) => next,
+        };
+        answers.sort();
+        match answers.first().is_some_and(|(when, ..)| *when <= next) {
+            true => {
+                let (when, route, rtt) = answers.remove(0);
+                now = when;
+                session.handle_rtt(now, route, rtt);
+            }
+            false => now = next,
+        }
+    }
+    events
+}
+
+#[test]
+fn a_direct_path_that_never_answers_is_left_even_for_a_detour_that_is_known_late() {
+    // The candidates answer for the first time long after the third loss of the direct path.
+    let mut session = session();
+    let late = |now: Moment, route| match route {
+        Route::Direct => None,
+        Route::Via(_) if now < at(20) => None,
+        Route::Via(_) => figure_1(now, route),
+    };
+    let events = run_in_time(&mut session, at(30), late);
+    let to_near = (Route::Via(NEAR), Reason::Silent);
+    assert_eq!(switches(&events), [to_near]);
+    assert!(session.vetoed(at(30)).next().is_none());
+}
+
+#[test]
+fn a_slow_direct_path_is_left_however_slow_it_is() {
+    for slow in [400, 900, 920, 1200, 1900, 2500] {
+        let mut session = session();
+        run_in_time(&mut session, at(12), |now, route| match route {
+            Route::Direct => Some(ms(slow)),
+            Route::Via(_) => figure_1(now, route),
+        });
+        assert_eq!(session.active(), Route::Via(NEAR), "{slow} ms directly");
+    }
+}
+
+#[test]
+fn a_detour_that_is_slow_is_better_than_a_direct_path_that_is_silent() {
+    let mut session = session();
+    let events = run_in_time(&mut session, at(120), |now, route| match route {
+        Route::Direct if now > at(0) => None,
+        Route::Direct => Some(ms(100)),
+        Route::Via(NEAR) => Some(ms(1500)),
+        Route::Via(_) => Some(ms(1700)),
+    });
+    assert_eq!(session.active(), Route::Via(NEAR), "{events:?}");
+    assert_eq!(switches(&events).len(), 1, "{events:?}");
+}

@@ -197,10 +197,16 @@ fn table(
             .column(column("share", "share of the oracle's gain", ""))
             .column(column("reduction", "mean reduction", "ms"))
             .column(column("from_5", "pairs with 5 ms or more", "%"))
+            .column(column("from_100", "pairs that gain 100 ms or more", "%"))
     });
     let mut table = table
         .column(column("oracle_reduction", "oracle: mean reduction", "ms"))
-        .column(column("oracle_from_5", "oracle: 5 ms or more", "%"));
+        .column(column("oracle_from_5", "oracle: 5 ms or more", "%"))
+        .column(column(
+            "oracle_from_100",
+            "oracle: pairs that gain 100 ms or more",
+            "%",
+        ));
     for (place, first) in firsts.iter().enumerate() {
         let spread_some = |of: &dyn Fn(&[Gains; 2]) -> Option<f64>, decimals| {
             let seeds = by_seed.iter();
@@ -215,9 +221,11 @@ fn table(
             cells.push(spread_some(&|both| both[way].share(0), 3));
             cells.push(spread(&|both| both[way].mean(0), 2));
             cells.push(spread(&|both| share_from(&both[way].by_k[0], 5.0), 1));
+            cells.push(spread(&|both| share_from(&both[way].by_k[0], 100.0), 1));
         }
         cells.push(spread(&|both| both[0].oracle_mean(), 2));
         cells.push(spread(&|both| share_from(&both[0].oracle, 5.0), 1));
+        cells.push(spread(&|both| share_from(&both[0].oracle, 100.0), 1));
         table.push(cells);
     }
     table

@@ -2,11 +2,12 @@
 //! a matrix of medians.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use nearside_types::{LatencyMatrix, Prefix, Rtt};
-use nearside_world::recorded::{Trace, TraceSample};
+use nearside_world::recorded::{RecordedError, Trace, TraceSample};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -32,6 +33,9 @@ pub struct Filtered {
     pub too_short: usize,
 }
 
+/// What an address that was not collected is called.
+const FOREIGN: &str = "foreign";
+
 /// Below this a firewall or proxy has answered (section 6.1).
 const SHORTEST: Rtt = Rtt::from_micros(1000);
 
@@ -56,14 +60,30 @@ impl Collected {
         }
     }
 
-    /// Turns measurements between addresses into measurements between collected subnets.
-    pub fn filter(&self, measured: &Trace) -> Filtered {
-        let place = |name: &String| {
-            let address: IpAddr = name.parse().ok()?;
-            self.subnets
-                .keys()
-                .position(|prefix| *prefix == subnet(address))
-        };
+    /// Reads measurements between addresses as measurements between collected subnets; `label` names the
+    /// file in errors. Addresses become subnets while they are read, so there may be any number of them.
+    ///
+    /// # Errors
+    /// As [`Trace::read`]; the limit of nodes is one of subnets.
+    pub fn read(&self, label: &str, source: impl Read) -> Result<Filtered, RecordedError> {
+        let measured = Trace::read_renamed(label, source, |name| {
+            let subnet = self.subnet_of(name).map(|prefix| prefix.to_string());
+            subnet.or_else(|| Some(FOREIGN.to_owned()))
+        })?;
+        Ok(self.filter(&measured))
+    }
+
+    /// The collected subnet of an address.
+    fn subnet_of(&self, name: &str) -> Option<Prefix> {
+        let prefix = subnet(name.parse().ok()?);
+        self.subnets.contains_key(&prefix).then_some(prefix)
+    }
+
+    /// Sorts out measurements between subnets.
+    fn filter(&self, measured: &Trace) -> Filtered {
+        let names = self.subnets.keys().map(Prefix::to_string);
+        let numbers: BTreeMap<String, usize> = names.zip(0..).collect();
+        let place = |name: &String| numbers.get(name).copied();
         let places: Vec<Option<usize>> = measured.nodes.iter().map(place).collect();
         let mut filtered = Filtered {
             trace: Trace {
@@ -169,8 +189,7 @@ mod tests {
                     5,192.0.2.1,192.0.2.77,3\n\
                     6,192.0.2.1,8.8.8.8,3\n\
                     7,203.0.113.5,192.0.2.1,\n";
-        let measured = Trace::read("t", text.as_bytes()).unwrap();
-        let filtered = collected().filter(&measured);
+        let filtered = collected().read("t", text.as_bytes()).unwrap();
         assert_eq!(
             (filtered.foreign, filtered.inside, filtered.too_short),
             (1, 1, 1)
@@ -182,5 +201,18 @@ mod tests {
         let again = Trace::read("t", filtered.trace_csv().as_bytes()).unwrap();
         assert_eq!(again.samples.len(), 4);
         assert_eq!(again.samples[0].at, Duration::from_secs(1));
+    }
+
+    #[test]
+    fn measurements_may_name_more_addresses_than_a_matrix_has_nodes() {
+        let mut text = "time_s,src,dst,rtt_ms\n".to_owned();
+        for (third, last) in (0..40).flat_map(|third| (0..250).map(move |last| (third, last))) {
+            text += &format!("1,192.0.{third}.{last},198.51.100.9,30\n");
+        }
+        let addresses = (0..40).map(|third| IpAddr::from([192, 0, third, 1]));
+        let both = addresses.chain([IpAddr::from([198, 51, 100, 1])]);
+        let filtered = Collected::new(both, 0).read("t", text.as_bytes()).unwrap();
+        assert_eq!(filtered.trace.nodes.len(), 41);
+        assert_eq!(filtered.trace.samples.len(), 10_000);
     }
 }

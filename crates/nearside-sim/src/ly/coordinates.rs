@@ -59,6 +59,14 @@ impl CoordinateRow {
     }
 }
 
+const VIVALDI: &str = "vivaldi";
+const FACTORISATION: &str = "factorisation";
+
+/// Whether a row is of an estimator whose numbers were chosen by us.
+pub(super) fn is_ours(name: &str) -> bool {
+    [VIVALDI, FACTORISATION].contains(&name)
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Estimated {
     Vivaldi(usize),
@@ -119,8 +127,8 @@ impl CoordinateStudy {
 
     fn row(&self, estimated: Estimated, errors: &[Option<Errors>]) -> Option<CoordinateRow> {
         let (estimator, dimensions) = match estimated {
-            Estimated::Vivaldi(dimensions) => ("vivaldi", dimensions),
-            Estimated::Factorisation(rank) => ("factorisation", rank),
+            Estimated::Vivaldi(dimensions) => (VIVALDI, dimensions),
+            Estimated::Factorisation(rank) => (FACTORISATION, rank),
         };
         let judged: Vec<&Errors> = errors.iter().flatten().collect();
         let over = |of: fn(&Errors) -> f64| -> Vec<f64> { judged.iter().map(|e| of(e)).collect() };

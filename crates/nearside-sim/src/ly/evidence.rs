@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nearside_report::{Cell, Evidence, Figure, Part, Plot, Table};
 
+use super::coordinates;
 use super::laboratory::Laboratory;
 use super::ranking;
 use super::settings::Way;
@@ -76,7 +77,7 @@ fn shows_ours(figure: &Figure) -> bool {
 }
 
 fn is_ours(label: &str) -> bool {
-    label == Way::Ours.label() || ranking::is_ours(label)
+    label == Way::Ours.label() || ranking::is_ours(label) || coordinates::is_ours(label)
 }
 
 /// What is copied or assumed stays so.
@@ -96,7 +97,7 @@ mod tests {
     fn quick(item: &str, chosen_on: bool) -> Report {
         let network = Network {
             chosen_on,
-            ..Network::generated(20, 0)
+            ..Network::generated(40, 0)
         };
         let lab = Laboratory::new(Source::Recorded(Arc::new(network)), Settings::default());
         let mut all = detours(lab);
@@ -140,6 +141,25 @@ mod tests {
         assert_eq!(of("claims", "measured"), Some(Evidence::Fitted));
         assert_eq!(of("claims", "ceiling"), Some(Evidence::NotFitted));
         assert_eq!(of("claims", "claim"), Some(Evidence::Published));
+    }
+
+    #[test]
+    fn tables_of_rankings_and_of_predictions_are_marked_too() {
+        for (item, table, column) in [
+            ("ranking-figure", "ranking", "share_of_oracle_gain"),
+            ("coordinates-table", "coordinates", "median_relative_error"),
+        ] {
+            for (chosen_on, expected) in [(true, Evidence::Fitted), (false, Evidence::NotFitted)] {
+                let report = quick(item, chosen_on);
+                let table = report.tables().find(|t| t.name() == table).unwrap();
+                let of = |name: &str| {
+                    let mut columns = table.columns().iter();
+                    columns.find(|c| c.name == name).unwrap().evidence
+                };
+                assert_eq!(of(column), Some(expected), "{item}");
+                assert_eq!(of("pairs"), None);
+            }
+        }
     }
 
     #[test]

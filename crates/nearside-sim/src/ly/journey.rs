@@ -71,10 +71,12 @@ impl Journey {
         now: Moment,
         mut engage: impl FnMut(usize) -> bool,
     ) -> Self {
-        let mut session = PathSession::new(PathConfig::default(), now);
+        let config = PathConfig::default();
+        let first_look = first_look(&config);
+        let mut session = PathSession::new(config, now);
         let ids = relays.iter().map(|relay| client(Node::at(*relay)));
         session.handle_candidates(now, ids);
-        let mut now = measure(&mut session, ways, now, FIRST_LOOK);
+        let mut now = measure(&mut session, ways, now, first_look);
         loop {
             let Route::Via(id) = session.active() else {
                 return Self::new(ways, relays, None);
@@ -119,8 +121,15 @@ impl Journey {
     }
 }
 
-/// Long enough for the four samples that a path needs before it is used.
-const FIRST_LOOK: Duration = Duration::from_secs(6);
+/// Long enough for the slowest path to get the samples that it needs before it is judged, the one that
+/// is not counted among them, or to be found silent.
+fn first_look(config: &PathConfig) -> Duration {
+    let samples = u32::try_from(config.least_samples).unwrap_or(u32::MAX);
+    let answers = config.patience.saturating_mul(samples.saturating_add(1));
+    let pauses = config.warm_interval.saturating_mul(samples);
+    answers + pauses + config.warm_interval
+}
+
 const SECOND_LOOK: Duration = Duration::from_secs(2);
 
 /// Drives a path session for a while; gives the moment it came to.
@@ -209,5 +218,29 @@ mod tests {
         assert_eq!(go(&[2, 4], 99), None, "5 ms are not worth a relay");
         assert_eq!(go(&[3, 5], 5), Some(3));
         assert_eq!(go(&[3], 3), None);
+    }
+
+    #[test]
+    fn a_slow_direct_path_is_left_however_slow_it_and_its_detour_are() {
+        for (direct, via) in [
+            (900.0, 110.0),
+            (920.0, 110.0),
+            (1900.0, 110.0),
+            (2500.0, 110.0),
+            (1900.0, 1500.0),
+            (9000.0, 1900.0),
+        ] {
+            let ways = Ways {
+                ends: (0, 1),
+                direct,
+                via: vec![f64::INFINITY, f64::INFINITY, via],
+            };
+            let journey = Journey::by_session(&ways, &[2], Moment::EPOCH, |_| true);
+            assert_eq!(
+                journey.relay,
+                Some(2),
+                "{direct} ms directly, {via} ms by the relay"
+            );
+        }
     }
 }

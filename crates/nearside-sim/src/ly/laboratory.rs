@@ -9,6 +9,7 @@ use super::emulation::{Emulation, Log};
 use super::network::{Network, Source};
 use super::sessions::{Company, sessions};
 use super::settings::{Settings, Way};
+use super::sweeps::Parameter;
 use crate::batch::{Progress, parallel};
 use crate::experiment::{Setup, Size};
 
@@ -104,11 +105,25 @@ impl Laboratory {
         self.words_with(&self.settings)
     }
 
+    /// The same of an experiment that takes the first seed's network for all seeds.
+    pub(super) fn words_of_first(&self, setup: &Setup) -> String {
+        let source = &self.source;
+        let network = source.words_of_first(setup.seeds.first());
+        self.words_about(&network, &self.settings.words())
+    }
+
+    /// The same of a sweep, which says nothing of the parameter that it varies.
+    pub(super) fn words_of_sweep(&self, settings: &Settings, swept: Parameter) -> String {
+        self.words_about(&self.source.words(), &settings.words_of_sweep(swept))
+    }
+
     /// The same of an experiment that has some settings of its own.
     pub(super) fn words_with(&self, settings: &Settings) -> String {
-        let source = &self.source;
-        let (network, evidence) = (source.words(), source.evidence_words());
-        format!("{network} {} {evidence}", settings.words())
+        self.words_about(&self.source.words(), &settings.words())
+    }
+
+    fn words_about(&self, network: &str, settings: &str) -> String {
+        format!("{network} {settings} {}", self.source.evidence_words())
     }
 
     /// The same of an emulation in time, which may end before a trace does.

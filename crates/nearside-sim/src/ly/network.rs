@@ -282,14 +282,30 @@ impl Source {
                     }
                     false => "",
                 };
-                format!("Network: {} ({} nodes).{how}", network.label, network.nodes())
+                format!(
+                    "Network: {} ({} nodes).{how}",
+                    network.label,
+                    network.nodes()
+                )
             }
-            Self::Generated => "Network: an invented globe, another for every seed; it was made to \
-                                have detours and proves nothing about the Internet. Give a recording \
-                                with `--matrix` or `--trace`."
-                .to_owned(),
+            Self::Generated => invented_words("another for every seed"),
         }
     }
+
+    /// The same where all seeds are run on the network of the first.
+    pub(super) fn words_of_first(&self, seed: u64) -> String {
+        match self {
+            Self::Recorded(_) => self.words(),
+            Self::Generated => invented_words(&format!("that of seed {seed} for all seeds")),
+        }
+    }
+}
+
+fn invented_words(which: &str) -> String {
+    format!(
+        "Network: an invented globe, {which}; it was made to have detours and proves nothing about the \
+         Internet. Give a recording with `--matrix` or `--trace`."
+    )
 }
 
 /// What a matrix says of a pair; where it is silent, the way back stands in. One rule for measuring,

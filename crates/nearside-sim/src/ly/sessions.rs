@@ -31,7 +31,8 @@ pub(super) enum Company {
     Pairs,
 }
 
-/// Random sessions, a new one every 15 to 60 s, from `from` on.
+/// Random sessions, a new one every 15 to 60 s, from `from` on. Who is in a game plays no other one until
+/// it has ended; while fewer than two are free, no game begins.
 pub(super) fn sessions(
     nodes: usize,
     company: Company,
@@ -41,7 +42,8 @@ pub(super) fn sessions(
 ) -> Vec<Session> {
     let mut random = stream(seed);
     let counts = PlayerCounts::assumed();
-    let mut sessions = Vec::new();
+    let mut sessions: Vec<Session> = Vec::new();
+    let mut playing_until: Vec<Option<Moment>> = vec![None; nodes];
     let mut start = Moment::EPOCH + from;
     loop {
         let gap = random.random_range(GAP_S.0..GAP_S.1);
@@ -53,12 +55,21 @@ pub(super) fn sessions(
             Company::Usual => counts.draw(&mut random),
             Company::Pairs => 2,
         };
-        let mut players = draw(nodes, wanted, &mut random);
-        let host = players.pop().expect("at least two play");
+        let is_free = |node: &usize| playing_until[*node].is_none_or(|end| end < start);
+        let free: Vec<usize> = (0..nodes).filter(is_free).collect();
+        if free.len() < 2 {
+            continue;
+        }
+        let mut players = draw(&free, wanted, &mut random);
         let minutes = random.random_range(LENGTH_MIN.0..LENGTH_MIN.1);
+        let end = start + Duration::from_secs_f64(minutes * 60.0);
+        for player in &players {
+            playing_until[*player] = Some(end);
+        }
+        let host = players.pop().expect("at least two play");
         sessions.push(Session {
             start,
-            end: start + Duration::from_secs_f64(minutes * 60.0),
+            end,
             host,
             players,
         });
@@ -75,11 +86,12 @@ pub(super) fn pairs_each_minute(
 ) -> Vec<Session> {
     let mut random = stream(seed);
     let minutes = from.as_secs() / 60..until.as_secs() / 60;
+    let everybody: Vec<usize> = (0..nodes).collect();
     let mut sessions = Vec::new();
     for minute in minutes {
         let at = Moment::EPOCH + Duration::from_secs(minute * 60 + 59);
         for _ in 0..count {
-            let players = draw(nodes, 2, &mut random);
+            let players = draw(&everybody, 2, &mut random);
             sessions.push(Session {
                 start: at,
                 end: at,
@@ -99,12 +111,12 @@ fn stream(seed: u64) -> ChaCha8Rng {
     random
 }
 
-/// Different clients, at least two, at most all.
-fn draw(nodes: usize, wanted: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
-    let wanted = wanted.clamp(2, nodes);
+/// Different ones of these clients, at least two, at most all.
+fn draw(clients: &[usize], wanted: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
+    let wanted = wanted.clamp(2, clients.len());
     let mut drawn: Vec<usize> = Vec::with_capacity(wanted);
     while drawn.len() < wanted {
-        let node = random.random_range(0..nodes);
+        let node = clients[random.random_range(0..clients.len())];
         if !drawn.contains(&node) {
             drawn.push(node);
         }
@@ -119,7 +131,8 @@ mod tests {
     #[test]
     fn sessions_start_and_last_as_the_paper_says() {
         let day = Duration::from_secs(24 * 3600);
-        let all = sessions(100, Company::Usual, Duration::ZERO, day, 0);
+        // So many that somebody is always free.
+        let all = sessions(500, Company::Usual, Duration::ZERO, day, 0);
         // 24 h at one every 37.5 s on average.
         assert!((2_200..2_400).contains(&all.len()), "{}", all.len());
         for pair in all.windows(2) {
@@ -131,6 +144,22 @@ mod tests {
             assert!((3.0..=10.0).contains(&minutes));
             assert!(!session.players.contains(&session.host));
             assert!((1..=15).contains(&session.players.len()));
+        }
+    }
+
+    #[test]
+    fn nobody_plays_in_two_games_at_a_time() {
+        let day = Duration::from_secs(24 * 3600);
+        for company in [Company::Usual, Company::Pairs] {
+            let all = sessions(12, company, Duration::ZERO, day, 3);
+            assert!(all.len() > 300, "{}", all.len());
+            let mut until = [Moment::EPOCH; 12];
+            for session in &all {
+                for player in session.players.iter().chain([&session.host]) {
+                    assert!(until[*player] < session.start, "{session:?}");
+                    until[*player] = session.end;
+                }
+            }
         }
     }
 

@@ -7,6 +7,8 @@ use nearside_detour::directory::{Ranking, Trust};
 use nearside_detour::{ClientConfig, DirectoryConfig};
 use nearside_types::Rtt;
 
+use super::sweeps::Parameter;
+
 /// What the paper varies (sections 5.2 and 6.2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -43,15 +45,32 @@ impl Default for Settings {
 impl Settings {
     /// In words, for the first lines of a report.
     pub(super) fn words(&self) -> String {
-        format!(
-            "N = {}, K = {}, P = {}, T = {} s, Δx = Δd = {} ms (paper's way) and {} ms (ours), relay \
-             overhead {} ms.",
-            self.neighbours,
-            self.candidates,
-            self.pings,
-            self.report_interval.as_secs_f64(),
+        self.words_but(None)
+    }
+
+    /// The same where one parameter is varied.
+    pub(super) fn words_of_sweep(&self, swept: Parameter) -> String {
+        self.words_but(Some(swept))
+    }
+
+    fn words_but(&self, swept: Option<Parameter>) -> String {
+        let value = |of: Parameter, name: &str, value: String| match swept == Some(of) {
+            true => format!("{name} as below"),
+            false => format!("{name} = {value}"),
+        };
+        let interval = format!("{} s", self.report_interval.as_secs_f64());
+        let delta = format!(
+            "{} ms (paper's way) and {} ms (ours)",
             self.delta.as_millis_f64(),
-            self.own_delta.as_millis_f64(),
+            self.own_delta.as_millis_f64()
+        );
+        format!(
+            "{}, {}, {}, {}, {}, relay overhead {} ms.",
+            value(Parameter::Neighbours, "N", self.neighbours.to_string()),
+            value(Parameter::Candidates, "K", self.candidates.to_string()),
+            value(Parameter::Pings, "P", self.pings.to_string()),
+            value(Parameter::ReportInterval, "T", interval),
+            value(Parameter::Delta, "Δx = Δd", delta),
             self.overhead.as_millis_f64()
         )
     }

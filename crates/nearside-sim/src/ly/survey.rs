@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearside_report::{Axis, Evidence, Figure, Layer, Part, Point};
+use nearside_report::{Axis, Evidence, Figure, Layer, Part, Point, Table};
 use nearside_types::Rtt;
 
 use super::coordinates::CoordinateStudy;
@@ -49,7 +49,7 @@ impl Experiment for Rankings {
             seeds: setup.seeds.clone(),
         };
         let mut parts: Vec<Part> = vec![
-            self.lab.words().into(),
+            self.lab.words_of_first(setup).into(),
             format!(
                 "Matrix mode on one network for all seeds. {} Chance and equation 1 believe everybody, \
                  as the paper does; the others weigh what they are told.",
@@ -60,7 +60,7 @@ impl Experiment for Rankings {
         match rankings.run(&network.slices[0], judged::judge(&network), progress) {
             Ok(rows) => {
                 parts.push(self.figure(&rows).into());
-                parts.push(RankingStudy::table(&rows).into());
+                parts.push(measured(RankingStudy::table(&rows)).into());
             }
             Err(error) => parts.push(format!("Nothing to judge: {error}.").into()),
         }
@@ -89,6 +89,19 @@ impl Rankings {
         })
     }
 }
+
+/// The table as evidence: all that was measured is fitted or not, what rows are called and how many pairs
+/// they stand on is neither. Rows for scripts do not say on what network they were made.
+fn measured(mut table: Table) -> Table {
+    for column in table.columns_mut() {
+        if !KEYS.contains(&column.name.as_str()) {
+            column.evidence = Some(Evidence::NotFitted);
+        }
+    }
+    table
+}
+
+const KEYS: [&str; 5] = ["ranking", "k", "estimator", "dimensions", "pairs"];
 
 /// How far predictions are off.
 pub(super) struct Predictions {
@@ -121,10 +134,10 @@ impl Experiment for Predictions {
             seeds: setup.seeds.clone(),
         };
         let rows = predictions.run(&network.slices[0], progress);
-        let mut parts: Vec<Part> = vec![self.lab.words().into()];
+        let mut parts: Vec<Part> = vec![self.lab.words_of_first(setup).into()];
         parts.push(match rows.is_empty() {
             true => "Everybody measured everybody, so no pair is left to predict.".into(),
-            false => CoordinateStudy::table(&rows).into(),
+            false => measured(CoordinateStudy::table(&rows)).into(),
         });
         parts
     }

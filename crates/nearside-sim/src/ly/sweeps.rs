@@ -157,7 +157,9 @@ impl Experiment for Sweep {
         let values = self.of.values(network.nodes());
         let outcomes = self.run(setup, &values, progress);
         vec![
-            (self.lab.words_with(&self.of.held(&self.lab.settings))
+            (self
+                .lab
+                .words_of_sweep(&self.of.held(&self.lab.settings), self.of)
                 + &self.left_out_words(&network, setup.size, &values))
                 .into(),
             self.introduction(&network).into(),

@@ -83,7 +83,7 @@ impl Experiment for Tanks {
             false => table(&matches, &games).into(),
         };
         vec![
-            self.lab.words().into(),
+            self.lab.words_of_first(setup).into(),
             introduction(&network, setup.size).into(),
             measured,
             published().into(),

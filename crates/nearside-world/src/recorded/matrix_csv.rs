@@ -102,7 +102,7 @@ mod tests {
             assert!(message.contains(place), "`{text}` gave: {message}");
             assert!(message.contains(fault), "`{text}` gave: {message}");
         }
-        assert!(error(&",".repeat(MAX_NODES)).contains("more than 4096 columns"));
+        assert!(error(&",".repeat(MAX_NODES)).contains("more than 8192 columns"));
     }
 
     proptest! {

@@ -41,11 +41,32 @@ impl Trace {
     /// # Errors
     /// At the first line that is no measurement, with line, column and reason.
     pub fn read(label: &str, source: impl Read) -> Result<Self, RecordedError> {
+        Self::read_renamed(label, source, |_| None)
+    }
+
+    /// The same with other names, `None` for the same: what gets one name is one node. The limit of nodes is that of new
+    /// names, so a trace of however many addresses can be read as one of their subnets.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_renamed(
+        label: &str,
+        source: impl Read,
+        rename: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, RecordedError> {
         let mut file = LineFile::open(label, source, ',')?;
         file.expect_header(HEADER, ',')?;
         let mut trace = Self::default();
         let mut numbers = HashMap::new();
-        while let Some(fields) = file.next_array()? {
+        while let Some(mut fields) = file.next_array()? {
+            for name in &mut fields[1..3] {
+                // An empty name is a fault, whatever it would be called.
+                if !name.is_empty()
+                    && let Some(other) = rename(name)
+                {
+                    *name = other;
+                }
+            }
             let sample = trace.sample(&fields, &mut numbers);
             let sample = sample.map_err(|fault| file.error(fault))?;
             trace.samples.push(sample);
@@ -152,6 +173,23 @@ mod tests {
             trace.medians(Rtt::default()).rtt(0, 1),
             Some(Rtt::from_micros(12_000))
         );
+    }
+
+    #[test]
+    fn a_trace_of_too_many_nodes_is_refused_unless_they_get_few_names() {
+        let mut text = format!("{HEADER}\n");
+        for number in 0..=MAX_NODES {
+            text += &format!("0,a{number},b,12\n");
+        }
+        let error = Trace::read("t.csv", text.as_bytes()).unwrap_err();
+        assert!(
+            error.to_string().contains("more than 8192 nodes"),
+            "{error}"
+        );
+        let initial = |name: &str| Some(name[..1].to_owned());
+        let trace = Trace::read_renamed("t.csv", text.as_bytes(), initial).unwrap();
+        assert_eq!(trace.nodes, ["a", "b"]);
+        assert_eq!(trace.samples.len(), MAX_NODES + 1);
     }
 
     #[test]

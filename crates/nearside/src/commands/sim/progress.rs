@@ -16,7 +16,8 @@ impl Bar {
             false => ProgressDrawTarget::hidden(),
         };
         let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {eta} left");
-        let bar = ProgressBar::with_draw_target(Some(0), target);
+        // Without a length it is not full before the first runs are announced.
+        let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(style.expect("the template is fixed"));
         Self(bar)
     }
@@ -24,7 +25,8 @@ impl Bar {
 
 impl Progress for Bar {
     fn expect(&self, runs: usize) {
-        self.0.inc_length(runs as u64);
+        let before = self.0.length().unwrap_or(0);
+        self.0.set_length(before + runs as u64);
     }
 
     fn done(&self) {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use nearside_report::files::File;
 use nearside_sim::ly::{Collected, Filtered};
 use nearside_types::ServerAddr;
-use nearside_world::recorded::{Trace, write_matrix_csv};
+use nearside_world::recorded::{MAX_NODES, write_matrix_csv};
 use serde::Deserialize;
 
 use super::LyCollectArgs;
@@ -37,7 +37,12 @@ pub(super) fn run(args: &LyCollectArgs) -> Result<Exit> {
     );
     if let Some(path) = &args.pings {
         let (label, file) = worlds::open("measurements", path)?;
-        let filtered = collected.filter(&Trace::read(&label, file)?);
+        let subnets = collected.subnets.len();
+        ensure!(
+            subnets <= MAX_NODES,
+            "{subnets} subnets are too many for a matrix (collect at most {MAX_NODES}, or leave out --pings)"
+        );
+        let filtered = collected.read(&label, file)?;
         told += &kept(&filtered);
         files.extend(recordings(&filtered)?);
     }

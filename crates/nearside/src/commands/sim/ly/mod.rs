@@ -42,6 +42,17 @@ pub(super) fn run(args: &LyArgs) -> Result<Exit> {
     }
 }
 
+/// Each number once, where it is named first: a row twice says nothing more.
+fn distinct(numbers: &[usize]) -> Vec<usize> {
+    let mut kept = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        if !kept.contains(number) {
+            kept.push(*number);
+        }
+    }
+    kept
+}
+
 fn ranking(args: &LyRankingArgs) -> Result<Exit> {
     anyhow::ensure!(
         (0.0..=1000.0).contains(&args.overhead),
@@ -54,7 +65,7 @@ fn ranking(args: &LyRankingArgs) -> Result<Exit> {
     let study = RankingStudy {
         labels: [args.matrix.layout, judge].map(|layout| label(&args.matrix, layout)),
         mode: mode(&args.matrix),
-        ks: args.k.clone(),
+        ks: distinct(&args.k),
         pairs: args.pairs,
         overhead: Rtt::from_millis_f64(args.overhead),
         liars: (f64::from(liars) > 0.0).then_some(Liars {
@@ -111,8 +122,8 @@ fn coordinates(args: &LyCoordinatesArgs) -> Result<Exit> {
     let study = CoordinateStudy {
         label: label(&args.matrix, args.matrix.layout),
         mode: mode(&args.matrix),
-        dimensions: args.dimensions.clone(),
-        ranks: args.ranks.clone(),
+        dimensions: distinct(&args.dimensions),
+        ranks: distinct(&args.ranks),
         seeds: args.matrix.seeds.clone(),
     };
     let matrix = read(&args.matrix.matrix, args.matrix.layout)?;
@@ -198,3 +209,13 @@ fn show(rows: &[impl Serialize], table: &Table, format: Format) -> Result<Exit> 
 
 /// What a terminal is wide enough for.
 const WIDTH: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_named_twice_counts_once() {
+        assert_eq!(distinct(&[8, 2, 8, 8, 4, 2]), [8, 2, 4]);
+    }
+}
