@@ -694,3 +694,35 @@ impl Answered {
         .emit()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn introduced(number: u8, network: u8) -> Introduction {
+        Introduction {
+            session: u64::from(network) << 8 | u64::from(number),
+            peer: PublicKey([number; 32]),
+            addresses: vec![([198, 51, network, number], 4_000).into()],
+            pass: [number; PASS_BYTES],
+            leads: false,
+            through: None,
+        }
+    }
+
+    #[test]
+    fn identities_of_one_network_keep_nobody_else_from_a_meeting() {
+        let mut peers = Peers::new(&NodeConfig::default());
+        for number in 0..200 {
+            peers.introduce(Moment::EPOCH, introduced(number, 1));
+        }
+        assert_eq!(peers.meetings.len(), 16);
+        for network in 2..200 {
+            let late = introduced(1, network);
+            let session = late.session;
+            peers.introduce(Moment::EPOCH, late);
+            assert!(peers.meetings.contains_key(&session), "network {network}");
+            assert!(peers.meetings.len() <= places::MOST_MEETINGS);
+        }
+    }
+}
