@@ -97,6 +97,21 @@ fn a_restart_forgets_no_client_no_leg_and_no_session() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_store_is_made_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("mode");
+    let path = folder.0.join("directory.redb");
+    drop(Embedded::open(&path).unwrap());
+    let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    let shared = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(&path, shared).unwrap();
+    drop(Embedded::open(&path).unwrap());
+    assert_eq!(mode(), 0o640, "what the operator made of it stays");
+}
+
+#[test]
 fn who_leaves_is_gone_from_the_store() {
     let folder = Folder::new("leave");
     let path = folder.0.join("directory.redb");
@@ -185,6 +200,11 @@ fn a_lobby_introduces_players_and_never_sees_their_relays() {
         let (status, answer) = request(&http, line, Some(LOBBY), body);
         assert_eq!(status, expected, "{line} {body}: {answer}");
     }
+    let told = |line: &str, body: &str| request(&http, line, Some(LOBBY), body).1;
+    let players = told("POST /v1/sessions", r#"{ "source": "1", "target": "2" }"#);
+    assert!(players.contains("no player with this number"), "{players}");
+    let session = told("POST /v1/sessions/77/relays", "");
+    assert!(session.contains("no session 77"), "{session}");
     stop.stop();
 }
 

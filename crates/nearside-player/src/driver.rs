@@ -415,20 +415,20 @@ impl Driver {
             }
             (Games::Proxy(proxy), Event::Found(game, found)) if *game == proxy.game => {
                 match found {
-                    Some(found) if proxy.link().is_none() => {
-                        proxy.seek(found);
-                        self.node.connect(now, found.peer);
-                    }
+                    Some(found) if proxy.seek(found) => self.node.connect(now, found.peer),
                     None if proxy.link().is_none() => {
                         self.go_plainly(now, WhyPlain::NobodyThere);
                     }
                     _ => {}
                 }
             }
-            (Games::Proxy(proxy), Event::Unreachable(peer))
-                if proxy.link().is_none() && proxy.seeks(*peer) =>
-            {
-                self.go_plainly(now, WhyPlain::Unreachable);
+            (Games::Proxy(proxy), Event::Unreachable(peer)) => {
+                let (game, is_sought) = (proxy.game, proxy.misses(*peer));
+                if is_sought && proxy.link().is_none() {
+                    self.go_plainly(now, WhyPlain::Unreachable);
+                    // The directory knows by now that it was not reached, and may know another.
+                    self.node.find(now, game);
+                }
             }
             (Games::Proxy(proxy), Event::Refused(_)) if proxy.link().is_none() => {
                 self.go_plainly(now, WhyPlain::DirectoryRefuses);
@@ -449,15 +449,24 @@ impl Driver {
             (
                 Games::Proxy(proxy),
                 Event::Connected {
-                    link, leads: true, ..
+                    link,
+                    peer,
+                    leads: true,
+                    ..
                 },
             ) => {
-                let (link, to) = (*link, proxy.destination());
-                for (flow, payload) in proxy.linked(link) {
+                let (link, before) = (*link, proxy.link());
+                let held = proxy.linked(link, *peer);
+                let to = proxy.destination();
+                for (flow, payload) in held {
                     if proxy.wants_name(now, flow) {
                         self.node.open_flow(now, link, flow, to);
                     }
                     self.node.send(now, link, flow, &payload);
+                }
+                // One that fell silent, while another was sought.
+                if let Some(before) = before {
+                    self.node.close(now, before);
                 }
             }
             (Games::Proxy(proxy), Event::Link(link, link::Event::Closed))
@@ -549,7 +558,11 @@ impl Driver {
         match &mut self.games {
             Games::Proxy(proxy) => {
                 proxy.sweep(now);
-                let (tired, search) = (proxy.is_tired(now), proxy.wants_search(now));
+                if proxy.link().is_some_and(|link| !self.node.is_silent(link)) {
+                    proxy.is_heard();
+                }
+                let tired = proxy.is_tired(now);
+                let search = proxy.wants_search(now) || proxy.wants_look(now);
                 let game = proxy.game;
                 if tired {
                     self.go_plainly(now, WhyPlain::NoAnswer);

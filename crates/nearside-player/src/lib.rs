@@ -5,10 +5,12 @@
 //!
 //! ```no_run
 //! # use std::time::Duration;
-//! # use nearside_player::{Happening, Player, Role, Settings};
-//! # use nearside_tunnel::crypto::PublicKey;
-//! # fn play(settings: Settings, peer: PublicKey) -> Result<(), Box<dyn std::error::Error>> {
-//! let player = Player::start(Settings { role: Role::Library, ..settings })?;
+//! # use nearside_player::{
+//! #     DirectoryAddress, Happening, NodeConfig, Player, PublicKey, Role, Settings,
+//! # };
+//! # fn play(directory: DirectoryAddress, peer: PublicKey) -> Result<(), Box<dyn std::error::Error>> {
+//! let node = NodeConfig { directories: vec![directory], ..NodeConfig::default() };
+//! let player = Player::start(Settings::new(node, Role::Library)?)?;
 //! player.connect(peer);
 //! let link = loop {
 //!     match player.wait(Duration::from_secs(10)) {
@@ -40,7 +42,10 @@ mod player;
 mod ports;
 mod settings;
 
-pub use nearside_tunnel::node::{LinkId, NodeView};
+pub use nearside_tunnel::crypto::{Identity, PublicKey};
+pub use nearside_tunnel::link::Event as LinkEvent;
+pub use nearside_tunnel::messages::{Capacity, Refusal};
+pub use nearside_tunnel::node::{DirectoryAddress, LinkId, NodeConfig, NodeView};
 pub use order::{Happening, WhyPlain};
 pub use player::{Player, Remote};
 pub use settings::{Role, Settings, StartError};

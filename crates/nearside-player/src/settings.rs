@@ -1,8 +1,8 @@
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use nearside_net::NetError;
-use nearside_tunnel::crypto::Identity;
+use nearside_tunnel::crypto::{Chance, Identity};
 use nearside_tunnel::node::NodeConfig;
 use thiserror::Error;
 
@@ -21,6 +21,33 @@ pub struct Settings {
     pub listen_v6: Option<SocketAddr>,
     /// What it does with packets of games.
     pub role: Role,
+}
+
+impl Settings {
+    /// A new player on a free port in both address families, under a key of its own that ends with it:
+    /// set [`identity`](Self::identity) for one that outlives the process. Identity and seed come from
+    /// the system.
+    ///
+    /// # Errors
+    /// If the system gives no random numbers.
+    pub fn new(node: NodeConfig, role: Role) -> Result<Self, StartError> {
+        let identity = Identity::generate(&mut Chance::from_seed(random()?));
+        Ok(Self {
+            node,
+            identity,
+            seed: random()?,
+            listen: (Ipv4Addr::UNSPECIFIED, 0).into(),
+            listen_v6: Some((Ipv6Addr::UNSPECIFIED, 0).into()),
+            role,
+        })
+    }
+}
+
+/// Bytes that nobody can guess.
+fn random() -> Result<[u8; 32], StartError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| StartError::Chance(error.to_string()))?;
+    Ok(bytes)
 }
 
 /// What becomes of packets of games.
@@ -52,7 +79,23 @@ pub enum StartError {
     /// A socket cannot be had.
     #[error(transparent)]
     Net(#[from] NetError),
+    /// Random numbers cannot be had.
+    #[error("the system gives no random numbers: {0}")]
+    Chance(String),
     /// A thread cannot be had.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_players_are_alike() {
+        let new = || Settings::new(NodeConfig::default(), Role::Library).unwrap();
+        let (one, other) = (new(), new());
+        assert_ne!(one.seed, other.seed);
+        assert_ne!(one.identity.public(), other.identity.public());
+    }
 }

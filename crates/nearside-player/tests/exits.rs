@@ -7,7 +7,7 @@
 mod stage;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nearside_player::Role;
 use nearside_testnet::{Share, Testnet};
@@ -50,6 +50,47 @@ fn a_server_is_reached_by_an_exit_that_lists_it_and_plainly_else() {
     let (seen, games) = seen_by(3, unlisted);
     assert_eq!(seen, alice.address(), "as without us");
     assert_eq!((games.sealed, games.plain), (0, 1));
+}
+
+#[test]
+fn a_game_goes_on_by_another_exit_when_the_first_vanishes() {
+    let name = "a_game_goes_on_by_another_exit_when_the_first_vanishes";
+    if !nearside_testnet::ready(name) {
+        return;
+    }
+    let net = Testnet::builder()
+        .host("directory")
+        .host("alice")
+        .host("first")
+        .host("second")
+        .host("server")
+        .delay(Duration::from_millis(5))
+        .build()
+        .unwrap();
+    let directory = Directory::start(net.host("directory"));
+    let server = SocketAddr::from((net.host("server").address(), 27_960));
+    let _server = serve(net.host("server"), server.port());
+    let exits = ["first", "second"].map(|host| {
+        let role = Role::Expose {
+            game: None,
+            exits: vec![server],
+        };
+        let name = u64::from(host == "second") + 1;
+        join_as(net.host(host), &directory, name, role, &[server])
+    });
+    let alice = net.host("alice");
+    let player = proxy(alice, &directory, 3, server);
+    let game = Game::start(alice, &player);
+    assert_eq!(game.ask().ip(), net.host("first").address());
+    for other in ["directory", "alice", "second", "server"] {
+        net.change("first", other, |path| path.loss = Share(1.0));
+    }
+    let begun = Instant::now();
+    assert_eq!(game.ask().ip(), net.host("second").address());
+    let took = begun.elapsed();
+    stage::say(&format!("another exit after {:.1} s", took.as_secs_f64()));
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    drop(exits);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The bodies of the fuzz targets in `fuzz/`, also called by the property tests in
 //! `tests/never_panics.rs`.
 
+mod frames;
 mod links;
+mod nodes;
+mod relays;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -17,6 +20,8 @@ use crate::messages::{
 };
 use crate::service::{Output, Service, ServiceConfig, State};
 pub use links::link;
+pub use nodes::node;
+pub use relays::relay;
 
 /// Any sequence of datagrams, honest, forged or from elsewhere, leaves a directory whose changes rebuild
 /// its state, whose datagrams are safe, and which names relays only to those who lead.

@@ -137,6 +137,16 @@ pub struct Measured {
     pub overloaded: bool,
 }
 
+impl Measured {
+    /// Takes over from an older one what this one does not say.
+    pub(crate) fn complete(&mut self, older: &mut Self) {
+        let is_new = |id: &ClientId| self.legs.iter().all(|(known, _)| known != id);
+        older.legs.retain(|(id, _)| is_new(id));
+        self.legs.append(&mut older.legs);
+        self.coordinate = self.coordinate.take().or(older.coordinate.take());
+    }
+}
+
 /// From the directory to a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {

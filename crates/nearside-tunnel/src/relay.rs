@@ -130,6 +130,16 @@ impl Relay {
         self.total.was_exceeded(now)
     }
 
+    /// Whether it had to since then.
+    pub(crate) fn was_overloaded_since(&self, moment: Moment) -> bool {
+        self.total.was_exceeded_since(moment)
+    }
+
+    /// When it is not overloaded any more, if nothing more comes.
+    pub(crate) fn relieved(&self) -> Option<Moment> {
+        self.total.forgiven()
+    }
+
     /// Takes a carried frame or a shown ticket, and turns it in place into what is to be sent.
     /// `None`: nothing is. Other frames are none of its business.
     pub fn handle(&mut self, arrival: Arrival, frame: &mut Vec<u8>) -> Option<SocketAddr> {

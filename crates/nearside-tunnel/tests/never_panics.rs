@@ -16,4 +16,14 @@ proptest! {
     fn link(bytes in vec(any::<u8>(), 0..2_000)) {
         fuzzing::link(&bytes);
     }
+
+    #[test]
+    fn relay(bytes in vec(any::<u8>(), 0..4_000)) {
+        fuzzing::relay(&bytes);
+    }
+
+    #[test]
+    fn node(bytes in vec(any::<u8>(), 0..1_500)) {
+        fuzzing::node(&bytes);
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nearside_detour::DirectoryConfig;
 use nearside_tunnel::crypto::{Chance, Identity, PingKey};
-use nearside_tunnel::node::{Event, Incoming, NodeConfig};
+use nearside_tunnel::node::{Event, Incoming, LinkId, NodeConfig};
 use nearside_tunnel::service::{Service, ServiceConfig, State};
 use nearside_wire::detour::Frame;
 use world::{Who, World};
@@ -158,4 +158,51 @@ fn only_the_directory_can_call_a_node_back_and_only_once() {
         world.run_for(Duration::from_secs(2));
         assert_eq!(joins(&world), expected, "{which}");
     }
+}
+
+/// Plays with the first player's link for a while; how often the second got something, and when first.
+fn play(world: &mut World, link: LinkId, time: Duration) -> Option<Duration> {
+    let (begun, events) = (world.now, world.events.len());
+    let until = begun + time;
+    let mut link = link;
+    while world.now < until {
+        world.with(0, |node, now| node.send(now, link, 0, b"a packet"));
+        world.run_for(Duration::from_millis(16));
+        link = links_of(world, 0).last().copied().unwrap_or(link);
+    }
+    let mut later = world.events[events..].iter();
+    let got = |who: usize, event: &Event| who == 1 && matches!(event, Event::Delivered { .. });
+    let first = later.find(|(_, who, event)| got(*who, event));
+    first.map(|(at, ..)| at.since(begun))
+}
+
+fn links_of(world: &World, player: usize) -> Vec<LinkId> {
+    let events = world.events.iter().filter(|(_, who, _)| *who == player);
+    let links = events.filter_map(|(_, _, event)| match event {
+        Event::Connected { link, .. } => Some(*link),
+        _ => None,
+    });
+    links.collect()
+}
+
+#[test]
+fn a_peer_that_was_killed_and_is_back_under_its_key_is_met_anew_within_seconds() {
+    let mut world = three();
+    world.run_for(Duration::from_secs(20));
+    let peer = world.key(1);
+    world.with(0, |node, now| node.connect(now, peer));
+    world.run_for(Duration::from_secs(1));
+    let link = links_of(&world, 0)[0];
+    assert!(play(&mut world, link, Duration::from_secs(3)).is_some());
+    world.nodes[1] = None;
+    assert_eq!(play(&mut world, link, Duration::from_secs(1)), None);
+    world.restart(1, NodeConfig::default());
+    let took = play(&mut world, link, Duration::from_secs(10));
+    assert!(
+        took.is_some_and(|took| took < Duration::from_secs(4)),
+        "{took:?}"
+    );
+    assert_eq!(links_of(&world, 0).len(), 2, "one new link");
+    let unreachable = |event: &Event| matches!(event, Event::Unreachable(_));
+    assert!(!world.events.iter().any(|(_, _, event)| unreachable(event)));
 }

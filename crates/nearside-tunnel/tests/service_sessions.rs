@@ -109,6 +109,124 @@ fn a_game_server_is_found_by_who_stands_beside_it_or_gives_a_way_out() {
     );
 }
 
+fn beside() -> Join {
+    Join {
+        exposes: Some(27_960),
+        ..Join::default()
+    }
+}
+
+fn way_out() -> Join {
+    Join {
+        exits: vec!["192.0.2.1:27960".parse().unwrap()],
+        ..Join::default()
+    }
+}
+
+/// Two who lead to a server, the first of whom vanishes; the time until a player who talks with it is told
+/// of the second.
+fn until_the_second_is_named(addresses: [&str; 2], join: &Join) -> Duration {
+    let mut world = World::new(ServiceConfig {
+        admission: Admission {
+            open: Some(Rights {
+                relay: true,
+                exit: true,
+            }),
+            ..Admission::default()
+        },
+        ..config()
+    });
+    let server = "192.0.2.1:27960".parse().unwrap();
+    let mut player = world.join("198.51.100.1:2000", Join::default());
+    let first = world.join(addresses[0], join.clone());
+    let find = |world: &mut World, player: &mut support::Player| match player
+        .ask(world, Ask::Find(server))
+    {
+        Some(Tell::Found(found)) => found.peer,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(find(&mut world, &mut player), first.key());
+    let Some(Tell::Introduce(met)) = player.ask(&mut world, Ask::Connect(first.key())) else {
+        panic!("introduced");
+    };
+    world.pass(Duration::from_secs(1));
+    let mut second = world.join(addresses[1], join.clone());
+    player.ask(&mut world, Ask::Again(met.session));
+    let begun = world.now;
+    while find(&mut world, &mut player) != second.key() {
+        world.pass(Duration::from_millis(500));
+        second.ask(&mut world, Ask::Observe);
+        assert!(world.now.since(begun) < Duration::from_secs(400), "never");
+    }
+    world.now.since(begun)
+}
+
+#[test]
+fn one_beside_a_server_that_vanished_does_not_hide_its_successor() {
+    let two = ["192.0.2.1:1000", "192.0.2.1:1001"];
+    let took = until_the_second_is_named(two, &beside());
+    assert!(took <= Duration::from_secs(3), "{took:?}");
+}
+
+#[test]
+fn an_exit_that_vanished_does_not_hide_another() {
+    let two = ["203.0.113.1:1000", "203.0.114.1:1000"];
+    let took = until_the_second_is_named(two, &way_out());
+    assert!(took <= Duration::from_secs(3), "{took:?}");
+}
+
+#[test]
+fn whoever_was_heard_lately_is_named_before_who_was_not_and_the_first_of_those() {
+    let mut world = World::new(config());
+    let server = "192.0.2.1:27960".parse().unwrap();
+    let mut player = world.join("198.51.100.1:2000", Join::default());
+    let mut first = world.join("192.0.2.1:1000", beside());
+    let mut second = world.join("192.0.2.1:1001", beside());
+    let find = |world: &mut World, player: &mut support::Player| match player
+        .ask(world, Ask::Find(server))
+    {
+        Some(Tell::Found(found)) => found.peer,
+        other => panic!("{other:?}"),
+    };
+    // What it was told when the second joined is confirmed, or it would not be believed to be there.
+    world.pass(Duration::from_secs(3));
+    first.ask(&mut world, Ask::Observe);
+    for silent_s in [15, 15, 4] {
+        assert_eq!(find(&mut world, &mut player), first.key());
+        world.pass(Duration::from_secs(silent_s));
+        second.ask(&mut world, Ask::Observe);
+    }
+    assert_eq!(find(&mut world, &mut player), first.key(), "two were lost");
+    world.pass(Duration::from_secs(1));
+    assert_eq!(find(&mut world, &mut player), second.key());
+    first.ask(&mut world, Ask::Observe);
+    assert_eq!(find(&mut world, &mut player), first.key(), "it is back");
+    first.ask(&mut world, Ask::Join(beside()));
+    assert_eq!(find(&mut world, &mut player), first.key(), "still first");
+}
+
+#[test]
+fn who_did_not_reach_one_beside_a_server_is_told_of_another_and_nobody_else_is() {
+    let mut world = World::new(config());
+    let server = "192.0.2.1:27960".parse().unwrap();
+    let mut player = world.join("198.51.100.1:2000", Join::default());
+    let mut other = world.join("198.51.100.2:2000", Join::default());
+    let first = world.join("192.0.2.1:1000", beside());
+    let second = world.join("192.0.2.1:1001", beside());
+    let find = |world: &mut World, player: &mut support::Player| match player
+        .ask(world, Ask::Find(server))
+    {
+        Some(Tell::Found(found)) => found.peer,
+        other => panic!("{other:?}"),
+    };
+    let Some(Tell::Introduce(met)) = player.ask(&mut world, Ask::Connect(first.key())) else {
+        panic!("introduced");
+    };
+    player.ask(&mut world, Ask::Part(met.session));
+    assert_eq!(find(&mut world, &mut player), second.key());
+    assert_eq!(find(&mut world, &mut other), first.key());
+}
+
 #[test]
 fn relays_that_are_overloaded_or_complained_about_are_not_offered_for_a_while() {
     let mut world = World::new(config());

@@ -77,6 +77,8 @@ struct Soak {
     vanished: Vec<String>,
     worst: (f64, String),
     names: u64,
+    /// Packets of lively games.
+    lively: usize,
     /// The last switch of each player, for a verdict that explains itself.
     switched: BTreeMap<usize, String>,
 }
@@ -125,6 +127,7 @@ impl Soak {
             detours: 0,
             worst: (0.0, String::new()),
             names: 1_000_000,
+            lively: 0,
             switched: BTreeMap::new(),
         }
     }
@@ -184,12 +187,26 @@ impl Soak {
 
     /// Every player says a word to its host.
     fn play(&mut self) {
-        let pairs: Vec<(usize, LinkId)> = self
-            .games
-            .iter()
-            .flat_map(|game| game.links.iter().map(|(player, link)| (*player, *link)))
-            .collect();
-        for (player, link) in pairs {
+        let all = self.games.iter().flat_map(|game| &game.links);
+        let all = all.map(|(player, link)| (*player, *link)).collect();
+        self.say(all);
+    }
+
+    /// Some seconds in which one game in eight is lively: its players say something 20 times a second.
+    fn pass(&mut self, time: Duration) {
+        let until = self.world.now + time;
+        while self.world.now < until {
+            let lively = self.games.iter().filter(|game| game.host.is_multiple_of(8));
+            let lively = lively.flat_map(|game| &game.links);
+            let lively: Vec<_> = lively.map(|(player, link)| (*player, *link)).collect();
+            self.lively += lively.len();
+            self.say(lively);
+            self.world.run_for(Duration::from_millis(50));
+        }
+    }
+
+    fn say(&mut self, links: Vec<(usize, LinkId)>) {
+        for (player, link) in links {
             self.world
                 .with(player, |node, now| node.send(now, link, 0, &[1; 50]));
         }
@@ -278,12 +295,13 @@ fn five_hundred_players_for_an_hour() {
     let reports_before = soak.world.service.as_ref().unwrap().counts().reports;
     let mut next_game = start;
     let mut step = 0_u32;
+    let mut memory = None;
     while soak.world.now < start + HOUR {
         if soak.world.now >= next_game {
             soak.start_game();
             next_game = soak.world.now + Duration::from_secs(soak.random.random_range(15..=60));
         }
-        soak.world.run_for(Duration::from_secs(5));
+        soak.pass(Duration::from_secs(5));
         soak.note_links();
         soak.play();
         soak.end_games();
@@ -293,6 +311,9 @@ fn five_hundred_players_for_an_hour() {
         }
         if step.is_multiple_of(6) {
             soak.replace_somebody();
+        }
+        if step == 360 {
+            memory = resident_kb();
         }
     }
     let hour = soak.world.now.since(start).as_secs_f64();
@@ -304,6 +325,12 @@ fn five_hundred_players_for_an_hour() {
         "FIGURE {} looks at sessions of {} that were due, {} of them on a detour",
         soak.checked, soak.due, soak.detours
     );
+    println!("FIGURE {} packets of lively games", soak.lively);
+    assert!(soak.lively > 50_000, "{}", soak.lively);
+    if let Some((half, whole)) = memory.zip(resident_kb()) {
+        println!("FIGURE {half} kB in memory after half an hour, {whole} after one");
+        assert!(whole < half + half / 4, "from {half} to {whole} kB");
+    }
     assert!(every >= 13.0, "{every}");
     assert!(soak.vanished.is_empty(), "{:#?}", soak.vanished);
     // A look finds no path to judge only while a session has not noticed that its relay was replaced.
@@ -311,6 +338,13 @@ fn five_hundred_players_for_an_hour() {
     assert!(soak.detours > 50, "{}", soak.detours);
     assert!(soak.worst.0 <= 0.0, "{}", soak.worst.1);
     everything_is_gone(soak);
+}
+
+/// What the process has in memory, where the system says it.
+fn resident_kb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// After the games, nobody holds anything of them.

@@ -6,7 +6,9 @@ mod common;
 #[path = "../../nearside-directory/tests/common/mod.rs"]
 mod directory;
 
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
 
 use common::master::Master;
 use common::openarena::free_port;
@@ -144,6 +146,12 @@ fn what_cannot_work_is_refused_with_a_sentence() {
         &with(&["--listen", "127.0.0.1:1,127.0.0.1:2"]),
         &["one address in each family"],
     );
+    is_refused(&with(&["--listen", "127.0.0.1:65535"]), &["--second-port"]);
+    let config = folder.write("none.toml", "[limits]\nclients = 0\n");
+    is_refused(
+        &["detour", "serve", "--config", &config],
+        &["[limits] clients"],
+    );
     let config = folder.write("bad.toml", "nonsense = 1\n");
     is_refused(&["detour", "serve", "--config", &config], &["nonsense"]);
     let known = folder.write("known.key", "not a key");
@@ -151,6 +159,113 @@ fn what_cannot_work_is_refused_with_a_sentence() {
         &["detour", "serve", "--identity", &known, "--print-key"],
         &["known.key"],
     );
+}
+
+#[test]
+fn a_program_whose_output_nobody_reads_any_more_goes_on() {
+    let scene = Scene::new("");
+    let _serving = scene.start();
+    let directory = format!("{}@{}", scene.key, scene.address);
+    let status = scene.folder.join("status.sock");
+    let join = ["detour", "join", "--directory", &directory, "--json"];
+    let program = process::nearside(&[&join[..], &["--status", &status]].concat());
+    let mut running = program.start();
+    let mut first = String::new();
+    BufReader::new(running.stdout())
+        .read_line(&mut first)
+        .unwrap();
+    assert!(first.contains("joining from"), "{first}");
+    common::web::wait_for("it has joined, and said so to nobody", || {
+        scene.get("/v1/clients").contains("127.0.0.1")
+    });
+    let shown = nearside(&["detour", "status", "--socket", &status]).expect_code(0);
+    assert!(shown.stdout.contains("joined"), "{}", shown.stdout);
+    running.interrupt();
+    running.finish(LONG).expect_code(130);
+}
+
+/// A line of a program that contains these words; nobody reads what it says later.
+fn heard(running: &mut process::Running, words: &str) -> String {
+    let mut lines = BufReader::new(running.stdout()).lines();
+    lines
+        .find_map(|line| line.ok().filter(|line| line.contains(words)))
+        .unwrap()
+}
+
+/// A game server that says again what it is told, for as long as the test.
+fn echo() -> SocketAddr {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2_000];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            let _ = socket.send_to(&buffer[..length], from);
+        }
+    });
+    address
+}
+
+/// Kills `expose` beside a game server and starts it again; how long the game gets no answer.
+fn gap_when_expose_is_killed(keyed: bool) -> Duration {
+    let scene = Scene::new("");
+    let _serving = scene.start();
+    let directory = format!("{}@{}", scene.key, scene.address);
+    let game = echo().to_string();
+    let status = |name: &str| scene.folder.join(name);
+    let start = |name: &str, arguments: &[&str]| {
+        let program = [
+            "detour",
+            name,
+            "--directory",
+            &directory,
+            "--status",
+            &status(name),
+        ];
+        process::nearside(&[&program[..], arguments].concat()).start()
+    };
+    let key = scene.folder.join("expose.key");
+    let more: &[&str] = if keyed { &["--key", &key] } else { &[] };
+    let expose = || start("expose", &[&["--game", &game], more].concat());
+    let mut first = expose();
+    heard(&mut first, "joined");
+    let mut proxy = start("proxy", &["--to", &game, "--listen", "127.0.0.1:0"]);
+    let line = heard(&mut proxy, "connect the game to");
+    let local: SocketAddr = line.rsplit(' ').next().unwrap().parse().unwrap();
+    let player = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let patience = Some(Duration::from_millis(50));
+    player.set_read_timeout(patience).unwrap();
+    let mut number = 0_u32;
+    let mut answered = || {
+        number += 1;
+        player.send_to(&number.to_be_bytes(), local).unwrap();
+        let mut buffer = [0; 100];
+        // What is not of this moment was on its way.
+        let is_new = |length| buffer[..length] == number.to_be_bytes();
+        player.recv(&mut buffer).is_ok_and(is_new)
+    };
+    common::web::wait_for("an answer of the game server", &mut answered);
+    let sealed = nearside(&["detour", "status", "--socket", &status("proxy")]).expect_code(0);
+    assert!(
+        sealed.stdout.contains("1 flows sealed"),
+        "{}",
+        sealed.stdout
+    );
+    first.child.kill().unwrap();
+    let killed = Instant::now();
+    std::thread::sleep(Duration::from_secs(1));
+    let _second = expose();
+    while !answered() {
+        assert!(killed.elapsed() < LONG, "no answer any more");
+    }
+    killed.elapsed()
+}
+
+#[test]
+fn a_game_goes_on_soon_when_expose_is_killed_and_started_again() {
+    let gap = gap_when_expose_is_killed(false);
+    assert!(gap < Duration::from_secs(15), "{gap:?} under a new key");
+    let gap = gap_when_expose_is_killed(true);
+    assert!(gap < Duration::from_secs(15), "{gap:?} under the same key");
 }
 
 #[test]

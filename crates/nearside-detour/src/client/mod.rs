@@ -200,6 +200,16 @@ impl Client {
         }
     }
 
+    /// Something that came by way of a neighbour was late or lost: it is measured at once, and what is new
+    /// of it is told as soon as it has answered.
+    pub fn handle_suspicion(&mut self, now: Moment, of: ClientId) {
+        if let Some(watched) = self.neighbours.get_mut(&of) {
+            watched.next = watched.next.min(now);
+            watched.pace = Pace::new(&self.config);
+            self.next_report = self.next_report.min(now + FIRST_ANSWERS);
+        }
+    }
+
     /// What to do now.
     pub fn poll_output(&mut self, now: Moment) -> Output {
         if let Some(report) = self.due_report(now) {

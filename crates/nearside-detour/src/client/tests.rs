@@ -164,3 +164,17 @@ fn who_joins_again_keeps_its_place_and_what_it_measured_and_reports_it_all() {
     assert_eq!(report.legs.len(), 3, "all legs, and the new one's");
     assert!(report.coordinate.is_some());
 }
+
+#[test]
+fn a_neighbour_by_way_of_which_things_were_late_is_measured_and_told_at_once() {
+    let mut client = client(4);
+    run(&mut client, Moment::EPOCH, hours(3), |_, _| ms(50));
+    let begun = hours(3);
+    client.handle_suspicion(begun, ClientId(9));
+    client.handle_suspicion(begun, ClientId(2));
+    let soon = begun + Duration::from_secs(3);
+    let late = |_: Moment, id: u64| if id == 2 { ms(90) } else { ms(50) };
+    let sent = run(&mut client, begun, soon, late);
+    let legs: Vec<_> = sent.reports.iter().flat_map(|(_, r)| &r.legs).collect();
+    assert!(legs.contains(&&(ClientId(2), ms(90))), "{legs:?}");
+}

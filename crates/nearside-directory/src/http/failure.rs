@@ -48,6 +48,14 @@ impl Failure {
         let error = "send `Authorization: Bearer` and a token that this directory knows for this";
         Self::new(StatusCode::UNAUTHORIZED, error)
     }
+
+    /// What is asked about is not known; the sentence says what that is.
+    pub(super) fn unless_known(refusal: Refusal, unknown: impl Into<String>) -> Self {
+        match refusal {
+            Refusal::Unknown => Self::new(StatusCode::NOT_FOUND, unknown),
+            other => other.into(),
+        }
+    }
 }
 
 impl From<Refusal> for Failure {

@@ -42,7 +42,9 @@ pub(super) async fn register(
         target,
         reply,
     })
-    .await??;
+    .await?;
+    let unknown = "source or target: no player with this number or key has joined";
+    let session = session.map_err(|refusal| Failure::unless_known(refusal, unknown))?;
     let session = session.to_string();
     Ok((StatusCode::CREATED, Json(Registered { session })))
 }
@@ -81,7 +83,9 @@ pub(super) async fn offer(
         most,
         reply,
     })
-    .await??;
+    .await?;
+    let unknown = format!("there is no session {session}, or who leads it has left");
+    let offered = offered.map_err(|refusal| Failure::unless_known(refusal, unknown))?;
     Ok(Json(Offered { offered }))
 }
 

@@ -5,6 +5,8 @@
 //! closed and opened again, so a handle that has failed is given up.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use nearside_detour::ClientId;
@@ -72,6 +74,7 @@ impl Embedded {
 
 /// With all tables, so that reading need not ask whether they are there.
 fn create(path: &Path) -> Result<Database, redb::Error> {
+    make_for_owner(path).map_err(redb::StorageError::Io)?;
     let mut builder = redb::Builder::new();
     let database = builder.set_cache_size(CACHE_BYTES).create(path)?;
     let transaction = database.begin_write()?;
@@ -80,6 +83,21 @@ fn create(path: &Path) -> Result<Database, redb::Error> {
     transaction.open_table(RELAYS)?;
     transaction.commit()?;
     Ok(database)
+}
+
+/// Where players are is nobody's business but the operator's: a new file is empty, and its owner's alone.
+fn make_for_owner(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
 }
 
 fn read(database: &Database) -> Result<Loaded, redb::Error> {

@@ -23,10 +23,16 @@ pub(crate) struct Proxy {
     held: VecDeque<(u16, Vec<u8>)>,
     /// Since when nothing comes by the link.
     silent: Option<Moment>,
-    /// Who stands beside the server, by the directory's answer to our own question.
-    sought: Option<PublicKey>,
-    /// The peer is a way out, and not beside the server.
-    by_exit: bool,
+    /// Who stands beside the server, by the directory's last answer to our own question.
+    sought: Option<Found>,
+    /// Whether that one is being met.
+    meeting: bool,
+    /// One that could not be reached, until it is time to look for it again.
+    missed: Option<PublicKey>,
+    /// The other end of the link, also after that ended.
+    peer: Option<Found>,
+    /// When the directory is asked next for somebody else, while nobody answers.
+    next_look: Moment,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +93,9 @@ const HOLD: Duration = Duration::from_secs(3);
 const MOST_HELD: usize = 64;
 /// How often the peer is looked for while packets go plainly.
 const SEARCH_AGAIN: Duration = Duration::from_secs(30);
+/// How often somebody else is asked for while the peer is silent: the directory knows after two seconds and a
+/// half that it does not answer there either.
+const LOOK_AGAIN: Duration = Duration::from_secs(3);
 /// A flow of which nothing comes back is named again after this long: the peer may not know it.
 const NAME_AGAIN: Duration = Duration::from_secs(2);
 /// Local addresses at most.
@@ -117,24 +126,49 @@ impl Proxy {
             held: VecDeque::new(),
             silent: None,
             sought: None,
-            by_exit: false,
+            meeting: false,
+            missed: None,
+            peer: None,
+            next_look: now + LOOK_AGAIN,
         }
     }
 
-    /// The directory named who leads to the server.
-    pub(crate) fn seek(&mut self, found: &Found) {
-        self.sought = Some(found.peer);
-        self.by_exit = found.is_exit;
+    /// The directory named who leads to the server; whether that one is to be met now. Where it is met
+    /// already, or was and is silent, another is better than none.
+    pub(crate) fn seek(&mut self, found: &Found) -> bool {
+        let is_another = !self.seeks(found.peer);
+        let wanted = match self.state {
+            State::Linked(_) => self.silent.is_some() && is_another,
+            State::Searching(_) => is_another || !self.meeting,
+            State::Plain(_) => self.missed != Some(found.peer) && (is_another || !self.meeting),
+        };
+        if wanted {
+            self.sought = Some(found.clone());
+            self.meeting = true;
+        }
+        wanted
+    }
+
+    /// One that was to be met cannot be reached: whether it is the one that is sought.
+    pub(crate) fn misses(&mut self, peer: PublicKey) -> bool {
+        let is_sought = self.sought.as_ref().is_some_and(|found| found.peer == peer);
+        if is_sought {
+            self.meeting = false;
+            self.missed = Some(peer);
+        }
+        is_sought
     }
 
     /// What flows are named by: a way out has to know the server, the peer beside it does.
     pub(crate) fn destination(&self) -> Option<SocketAddr> {
-        self.by_exit.then_some(self.game)
+        let by_exit = self.peer.as_ref().is_some_and(|peer| peer.is_exit);
+        by_exit.then_some(self.game)
     }
 
-    /// Whether a peer is the one that leads to the server.
+    /// Whether a peer is the one that leads to the server, or did until it fell silent.
     pub(crate) fn seeks(&self, peer: PublicKey) -> bool {
-        self.sought == Some(peer)
+        let mut known = [&self.sought, &self.peer].into_iter().flatten();
+        known.any(|found| found.peer == peer)
     }
 
     pub(crate) fn link(&self) -> Option<LinkId> {
@@ -252,6 +286,26 @@ impl Proxy {
         self.silent.get_or_insert(now);
     }
 
+    /// Something comes again, if only a word between us and the peer.
+    pub(crate) fn is_heard(&mut self) {
+        self.silent = None;
+    }
+
+    /// Whether it is time to ask for somebody else, since nobody answers.
+    pub(crate) fn wants_look(&mut self, now: Moment) -> bool {
+        let since = match self.state {
+            State::Searching(since) => Some(since),
+            State::Linked(_) => self.silent,
+            State::Plain(_) => None,
+        };
+        let waited = since.is_some_and(|since| now.since(since) >= LOOK_AGAIN);
+        let wants = waited && self.next_look <= now;
+        if wants {
+            self.next_look = now + LOOK_AGAIN;
+        }
+        wants
+    }
+
     /// What becomes of games, for a face.
     pub(crate) fn view(&self) -> GamesView {
         let count = |wanted: fn(Begun) -> bool| {
@@ -273,10 +327,14 @@ impl Proxy {
         found.map(|(address, _)| *address)
     }
 
-    /// The link is there; what was held goes out.
-    pub(crate) fn linked(&mut self, link: LinkId) -> VecDeque<(u16, Vec<u8>)> {
+    /// The link to a peer that was sought is there; what was held goes out.
+    pub(crate) fn linked(&mut self, link: LinkId, peer: PublicKey) -> VecDeque<(u16, Vec<u8>)> {
         self.state = State::Linked(link);
         self.silent = None;
+        if let Some(found) = self.sought.as_ref().filter(|found| found.peer == peer) {
+            self.peer = Some(found.clone());
+            (self.meeting, self.missed) = (false, None);
+        }
         for flow in self.flows.values_mut() {
             flow.named = None;
             if flow.begun == Begun::NotYet {
@@ -322,6 +380,7 @@ impl Proxy {
         match self.state {
             State::Plain(at) if at <= now => {
                 self.state = State::Plain(now + SEARCH_AGAIN);
+                self.missed = None;
                 true
             }
             _ => false,
@@ -345,6 +404,8 @@ mod tests {
     use super::*;
 
     const LINK: LinkId = LinkId(7);
+    const PEER: PublicKey = PublicKey([7; 32]);
+    const OTHER: PublicKey = PublicKey([8; 32]);
 
     fn at(seconds: u64) -> Moment {
         Moment::EPOCH + Duration::from_secs(seconds)
@@ -363,7 +424,7 @@ mod tests {
         let mut proxy = proxy();
         assert_eq!(proxy.take(at(0), local(1), b"one"), Take::Held);
         assert!(!proxy.is_tired(at(1)));
-        let held = proxy.linked(LINK);
+        let held = proxy.linked(LINK, PEER);
         assert_eq!(held, [(1, b"one".to_vec())]);
         let second = Take::Link {
             link: LINK,
@@ -383,7 +444,7 @@ mod tests {
         assert_eq!(proxy.take(at(4), local(1), b"two"), Take::Plain(1));
         assert!(!proxy.wants_search(at(4)));
         assert!(proxy.wants_search(at(33)));
-        proxy.linked(LINK);
+        proxy.linked(LINK, PEER);
         assert_eq!(proxy.take(at(34), local(1), b"three"), Take::Plain(1));
         let new = Take::Link {
             link: LINK,
@@ -396,7 +457,7 @@ mod tests {
     #[test]
     fn what_was_sealed_does_not_go_on_in_the_open() {
         let mut proxy = proxy();
-        proxy.linked(LINK);
+        proxy.linked(LINK, PEER);
         proxy.take(at(1), local(1), b"sealed");
         proxy.answered(at(1), 1);
         assert!(!proxy.refused(1), "nor when the peer has no room");
@@ -410,7 +471,7 @@ mod tests {
     #[test]
     fn what_a_silent_peer_never_answered_goes_plainly() {
         let mut proxy = proxy();
-        proxy.linked(LINK);
+        proxy.linked(LINK, PEER);
         proxy.take(at(1), local(1), b"one");
         proxy.answered(at(1), 1);
         proxy.take(at(2), local(2), b"two");
@@ -425,10 +486,47 @@ mod tests {
         assert!(linked(proxy.take(at(7), local(3), b"the peer is back")));
     }
 
+    fn found(peer: PublicKey) -> Found {
+        let is_exit = false;
+        Found { peer, is_exit }
+    }
+
+    #[test]
+    fn another_is_met_while_the_peer_is_silent_and_either_may_come_back() {
+        let mut proxy = proxy();
+        assert!(proxy.seek(&found(PEER)));
+        assert!(!proxy.seek(&found(PEER)), "it is being met");
+        proxy.linked(LINK, PEER);
+        assert!(!proxy.seek(&found(OTHER)), "it answers");
+        assert!(!proxy.wants_look(at(9)));
+        proxy.falls_silent(at(10));
+        assert!(!proxy.wants_look(at(12)));
+        assert!(proxy.wants_look(at(13)) && !proxy.wants_look(at(14)));
+        assert!(!proxy.seek(&found(PEER)), "the same would be of no use");
+        assert!(proxy.seek(&found(OTHER)));
+        assert!(proxy.seeks(PEER) && proxy.seeks(OTHER));
+        proxy.linked(LinkId(8), OTHER);
+        assert!(!proxy.wants_look(at(20)));
+    }
+
+    #[test]
+    fn one_that_cannot_be_reached_is_met_again_after_a_while_and_another_at_once() {
+        let mut proxy = proxy();
+        proxy.seek(&found(PEER));
+        assert!(!proxy.misses(OTHER));
+        assert!(proxy.misses(PEER));
+        proxy.give_up(at(12));
+        assert!(!proxy.seek(&found(PEER)));
+        assert!(proxy.seek(&found(OTHER)));
+        assert!(proxy.misses(OTHER));
+        assert!(proxy.wants_search(at(42)));
+        assert!(proxy.seek(&found(OTHER)));
+    }
+
     #[test]
     fn a_flow_is_named_until_something_comes_back() {
         let mut proxy = proxy();
-        proxy.linked(LINK);
+        proxy.linked(LINK, PEER);
         let mut names = |seconds, answered: bool| {
             if answered {
                 proxy.answered(at(seconds), 1);
@@ -444,14 +542,14 @@ mod tests {
         assert!(!names(4, true));
         assert!(!names(5, true));
         assert!(names(7, false), "the peer may have forgotten it");
-        proxy.linked(LinkId(8));
+        proxy.linked(LinkId(8), PEER);
         assert!(proxy.wants_name(at(8), 1), "a new link");
     }
 
     #[test]
     fn local_addresses_are_bounded_and_forgotten() {
         let mut proxy = proxy();
-        proxy.linked(LINK);
+        proxy.linked(LINK, PEER);
         for port in 1..=1_024 {
             assert!(matches!(
                 proxy.take(at(0), local(port), b"x"),

@@ -224,9 +224,11 @@ pub struct PathView {
     pub active: bool,
     /// Whether it can be used.
     pub open: bool,
-    /// What it takes, at the ninth of ten samples.
+    /// What it takes, at the ninth of ten samples; in microseconds where it is written out.
+    #[serde(rename = "rtt_us")]
     pub rtt: Option<Rtt>,
-    /// How much one round trip differs from the next, on average.
+    /// How much one round trip differs from the next, on average; as above.
+    #[serde(rename = "jitter_us")]
     pub jitter: Option<Rtt>,
     /// The share lost lately.
     pub loss: Option<f64>,
@@ -320,6 +322,16 @@ impl Link {
     /// The path in use.
     pub fn active(&self) -> Route {
         self.sending
+    }
+
+    /// Whether nothing comes on any path although a game is played.
+    pub fn is_without_answer(&self) -> bool {
+        self.was_silent
+    }
+
+    /// When something came last.
+    pub fn heard(&self) -> Moment {
+        self.heard
     }
 
     /// What went over it.

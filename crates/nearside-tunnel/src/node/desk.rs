@@ -137,14 +137,23 @@ impl Desk {
     }
 
     /// Asks somewhere else than on the directory's first port.
-    pub(super) fn ask_at(&mut self, now: Moment, ask: Ask, to: Door) {
-        // A newer report or join replaces one that was not heard yet.
+    pub(super) fn ask_at(&mut self, now: Moment, mut ask: Ask, to: Door) {
+        // A newer report or join replaces one that was not heard yet; what that measured stays true.
         let kind = std::mem::discriminant(&ask);
+        if let Ask::Report(new) = &mut ask {
+            let mut unheard = self.requests.values_mut().map(|pending| &mut pending.ask);
+            if let Some(Ask::Report(old)) = unheard.find(|ask| matches!(ask, Ask::Report(_))) {
+                new.complete(old);
+            }
+        }
         if matches!(ask, Ask::Report(_) | Ask::Join(_)) {
             let is_other = |pending: &Pending| std::mem::discriminant(&pending.ask) != kind;
             self.requests.retain(|_, pending| is_other(pending));
         }
-        if self.requests.len() >= MOST_REQUESTS {
+        // Who is sought again and again, while the directory is away, is sought once.
+        let is_same = |pending: &Pending| pending.ask == ask;
+        let asked = matches!(ask, Ask::Find(_)) && self.requests.values().any(is_same);
+        if asked || self.requests.len() >= MOST_REQUESTS {
             return;
         }
         let pending = Pending {

@@ -12,6 +12,8 @@ use crate::crypto::{Chance, Dialling, Identity};
 use crate::link::{Hop, Outgoing};
 use crate::messages::Introduction;
 
+use super::places::{Place, network};
+
 /// A meeting that has not led to a link yet.
 #[derive(Debug)]
 pub(super) struct Meeting {
@@ -65,6 +67,18 @@ impl Meeting {
         if !self.intro.addresses.contains(&from) && self.intro.addresses.len() < MOST_ADDRESSES {
             self.intro.addresses.push(from);
             self.next = now;
+        }
+    }
+
+    pub(super) fn begun(&self) -> Moment {
+        self.begun
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place {
+            session: self.intro.session,
+            network: network(&self.intro),
+            begun: self.begun,
         }
     }
 

@@ -4,10 +4,12 @@
 
 mod config;
 mod desk;
+mod load;
 mod meeting;
 mod neighbours;
 mod notices;
 mod peers;
+mod places;
 mod view;
 
 use std::collections::VecDeque;
@@ -26,6 +28,7 @@ use crate::messages::{Ask, Found, Refusal};
 use crate::relay::{self, Relay};
 pub use config::{DirectoryAddress, NodeConfig};
 use desk::Desk;
+use load::Load;
 use neighbours::{Neighbours, pong};
 pub use peers::LinkId;
 use peers::Peers;
@@ -102,6 +105,7 @@ pub struct Node {
     joined: Option<Joined>,
     neighbours: Neighbours,
     relay: Option<Relay>,
+    load: Load,
     peers: Peers,
     lost: bool,
     out: VecDeque<Output>,
@@ -140,6 +144,7 @@ impl Node {
             joined: None,
             neighbours: Neighbours::default(),
             relay,
+            load: Load::new(now),
             peers: Peers::new(&config),
             lost: false,
             out: VecDeque::new(),
@@ -193,6 +198,11 @@ impl Node {
         let sent = link.is_some_and(|link| link.send_direct(now, flow, payload));
         self.drain_links(now);
         sent
+    }
+
+    /// Whether nothing comes by a link at present, on any path.
+    pub fn is_silent(&self, link: LinkId) -> bool {
+        self.peers.is_silent(link)
     }
 
     /// Names the game server that packets of a flow go to; `None`: the one beside the peer.
@@ -404,6 +414,7 @@ impl Node {
             relay.sweep(now);
         }
         self.poll_client(now);
+        self.tell_load(now);
         self.poll_desk(now);
         let (own, chance) = (&self.own, &mut self.chance);
         self.peers.handle_time(now, own, chance);
@@ -430,6 +441,11 @@ impl Node {
                 peers::Word::Event(event) => self.out.push_back(Output::Event(event)),
                 peers::Word::Ask(ask) => self.desk.ask(now, ask),
                 peers::Word::Sign => self.desk.sign(now),
+                peers::Word::Suspect(relay) => {
+                    if let Some(joined) = &mut self.joined {
+                        joined.client.handle_suspicion(now, relay);
+                    }
+                }
             }
         }
     }
@@ -447,6 +463,7 @@ impl Node {
             client,
             self.neighbours.next_time(),
             self.peers.next_time(),
+            self.next_load(now),
         ];
         let next = times.into_iter().flatten().min();
         next.unwrap_or(now + Duration::from_secs(1)).max(now)

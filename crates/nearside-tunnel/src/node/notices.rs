@@ -88,6 +88,7 @@ impl Node {
 
     pub(super) fn welcomed(&mut self, now: Moment, welcome: Welcome) {
         self.neighbours.clear();
+        self.load.forget();
         let peer = |neighbour: &Neighbour| {
             let address = ServerAddr::from_socket(neighbour.address)?;
             Some(Peer {
@@ -239,14 +240,11 @@ impl Node {
         self.rejoin_for_neighbours(now);
     }
 
-    pub(super) fn measured(&self, now: Moment, report: Report) -> Measured {
+    pub(super) fn measured(&mut self, now: Moment, report: Report) -> Measured {
         Measured {
             coordinate: report.coordinate,
             legs: report.legs,
-            overloaded: self
-                .relay
-                .as_ref()
-                .is_some_and(|relay| relay.is_overloaded(now)),
+            overloaded: self.load_to_tell(now),
         }
     }
 

@@ -5,9 +5,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use nearside_detour::PathConfig;
 use nearside_detour::path::{self, Route};
-use nearside_types::{Moment, Rtt};
+use nearside_detour::{ClientId, PathConfig};
+use nearside_types::{Moment, Prefix, Rtt};
 use nearside_wire::detour::{Carry, Frame, PASS_BYTES};
 use serde::Serialize;
 
@@ -19,6 +19,7 @@ use crate::vouched::Authority;
 use super::Event;
 use super::config::NodeConfig;
 use super::meeting::Meeting;
+use super::places::{self, Place};
 use super::view::{LinkView, SwitchView};
 
 /// A link by the number that frames for it carry.
@@ -52,6 +53,8 @@ struct Met {
     link: Link,
     session: u64,
     through_relay: bool,
+    /// Where the peer was when it was met.
+    network: Option<Prefix>,
     /// The first answer, in case the hello comes again.
     answered: Option<Answered>,
     next_relays: Option<Moment>,
@@ -61,6 +64,14 @@ struct Met {
     before: Option<Rtt>,
     /// The last switches, the latest first.
     switches: VecDeque<path::Event>,
+}
+
+/// How a peer was found.
+#[derive(Debug)]
+struct Found {
+    first: (Route, Outset),
+    through_relay: bool,
+    network: Option<Prefix>,
 }
 
 /// A search for a lost direct path.
@@ -86,6 +97,8 @@ pub(super) enum Word {
     Ask(Ask),
     /// The directory is to hear from us now.
     Sign,
+    /// What came by a relay was late or lost: it may be farther away than is known.
+    Suspect(ClientId),
 }
 
 /// How often new relays are asked for.
@@ -96,16 +109,15 @@ const RELAYS_SOON: Duration = Duration::from_secs(5);
 /// first it may not know yet that the peer's NAT forgot, too.
 const SEARCH_AGAIN: Duration = Duration::from_secs(1);
 const LONGEST_SEARCH: Duration = Duration::from_secs(60);
+/// A peer that is silent for so long, though it was sought where it is now, is met anew. To find one whose
+/// NAT forgot takes 1.2 s when both did (docs/detour-play.md).
+const FORGOTTEN: Duration = Duration::from_secs(2);
 /// A direct path that never was is sought after this, and then less and less often: as a rule the NATs
 /// are to blame, and stay as they are.
 const SEARCH_AT_ALL: Duration = Duration::from_secs(15);
 const LONGEST_SEARCH_AT_ALL: Duration = Duration::from_secs(10 * 60);
-/// Meetings at once; an introduction beyond them is left out.
-const MOST_MEETINGS: usize = 64;
 /// Switches that are remembered.
 const MOST_SWITCHES: usize = 16;
-/// Links at once.
-const MOST_LINKS: usize = 256;
 
 impl Peers {
     pub(super) fn new(config: &NodeConfig) -> Self {
@@ -124,6 +136,11 @@ impl Peers {
 
     pub(super) fn link(&mut self, id: LinkId) -> Option<&mut Link> {
         self.links.get_mut(&id).map(|met| &mut met.link)
+    }
+
+    pub(super) fn is_silent(&self, id: LinkId) -> bool {
+        let met = self.links.get(&id);
+        met.is_some_and(|met| met.link.is_without_answer())
     }
 
     pub(super) fn ids(&self) -> Vec<LinkId> {
@@ -148,10 +165,11 @@ impl Peers {
         let unwanted = !intro.leads && !self.accepts;
         let known = self.links.values_mut().find(|met| met.session == session);
         if let Some(met) = known {
-            met.seek(now, intro);
-            return;
-        }
-        if unwanted {
+            met.seek(now, intro.clone());
+            if !met.may_be_forgotten(now, &intro) {
+                return;
+            }
+        } else if unwanted {
             return;
         }
         // One at a time with the same peer, so that nobody can take all places.
@@ -160,8 +178,30 @@ impl Peers {
             .retain(|known, meeting| *known == session || !is_same(&meeting.intro));
         if let Some(meeting) = self.meetings.get_mut(&session) {
             meeting.again(intro, now);
-        } else if self.meetings.len() < MOST_MEETINGS && self.links.len() < MOST_LINKS {
+        } else if self.has_place(&intro) {
+            self.make_room(&intro);
             self.meetings.insert(session, Meeting::new(intro, now));
+        }
+    }
+
+    /// Whether there may be one more link with a peer; the one that it has would be replaced.
+    fn has_place(&self, intro: &Introduction) -> bool {
+        let others = || {
+            let links = self.links.values();
+            links.filter(|met| met.link.peer() != intro.peer)
+        };
+        let network = places::network(intro);
+        let near = others().filter(|met| met.network == network).count();
+        others().count() < places::MOST_LINKS && (intro.leads || near < places::MOST_LINKS_OF_ONE)
+    }
+
+    /// Gives up a meeting that somebody else asked for, where there are too many.
+    fn make_room(&mut self, intro: &Introduction) {
+        let others = self.meetings.values().filter(|old| !old.intro.leads);
+        let others: Vec<Place> = others.map(Meeting::place).collect();
+        let newcomer = places::network(intro).filter(|_| !intro.leads);
+        if let Some(old) = places::gives_way(&others, newcomer) {
+            self.meetings.remove(&old);
         }
     }
 
@@ -261,14 +301,15 @@ impl Peers {
             answer: accepted.answer,
         };
         let answer = answered.frame();
-        let Some((first, through_relay)) = self.leave_meeting(session, at) else {
+        let Some(found) = self.leave_meeting(session, at) else {
             return;
         };
-        let link = Link::following(accepted.keys, first, (authority, session), now);
+        let link = Link::following(accepted.keys, found.first, (authority, session), now);
         let met = Met {
             link,
             session,
-            through_relay,
+            through_relay: found.through_relay,
+            network: found.network,
             answered: Some(answered),
             next_relays: None,
             search: None,
@@ -326,27 +367,22 @@ impl Peers {
         let Some((keys, _)) = finished else {
             return;
         };
-        let Some((first, through_relay)) = self.leave_meeting(session, at) else {
+        let Some(found) = self.leave_meeting(session, at) else {
             return;
         };
-        let met = self.lead(now, keys, first, session, through_relay);
+        let met = self.lead(now, keys, session, found);
         self.welcome(LinkId(to), met, peer);
     }
 
-    fn lead(
-        &self,
-        now: Moment,
-        keys: Keys,
-        first: (Route, Outset),
-        session: u64,
-        through_relay: bool,
-    ) -> Met {
+    fn lead(&self, now: Moment, keys: Keys, session: u64, found: Found) -> Met {
         let ports = self.source_ports;
-        let link = Link::leading(keys, first, self.path.clone(), ports, now);
+        let link = Link::leading(keys, found.first, self.path.clone(), ports, now);
+        let through_relay = found.through_relay;
         Met {
             link,
             session,
             through_relay,
+            network: found.network,
             answered: None,
             // The direct path first; where there is none, at once.
             next_relays: (self.detours && through_relay).then_some(now),
@@ -361,13 +397,18 @@ impl Peers {
     }
 
     /// Ends a meeting with the way by which the other was found.
-    fn leave_meeting(&mut self, session: u64, at: Arrival) -> Option<((Route, Outset), bool)> {
+    fn leave_meeting(&mut self, session: u64, at: Arrival) -> Option<Found> {
         let meeting = self.meetings.remove(&session)?;
+        let network = places::network(&meeting.intro);
         let first = match at.route {
             Route::Direct => (Route::Direct, Outset::Direct(at.from)),
             route => (route, Outset::Relay(meeting.through?)),
         };
-        Some((first, at.route != Route::Direct))
+        Some(Found {
+            first,
+            through_relay: at.route != Route::Direct,
+            network,
+        })
     }
 
     fn welcome(&mut self, id: LinkId, met: Met, peer: PublicKey) {
@@ -424,6 +465,7 @@ impl Peers {
     fn poll_meetings(&mut self, now: Moment, own: &Identity, chance: &mut Chance) {
         let index = self.free_index(chance);
         let mut failed = Vec::new();
+        self.end_needless_meetings();
         for (session, meeting) in &mut self.meetings {
             if meeting.has_failed(now) {
                 failed.push(*session);
@@ -439,12 +481,23 @@ impl Peers {
         for session in failed {
             if let Some(meeting) = self.meetings.remove(&session)
                 && meeting.intro.leads
+                // Else that ends by itself, if it does not come back.
+                && !self.links.values().any(|met| met.session == session)
             {
                 self.words.push_back(Word::Ask(Ask::Part(session)));
                 let event = Event::Unreachable(meeting.intro.peer);
                 self.words.push_back(Word::Event(event));
             }
         }
+    }
+
+    /// A link that comes back needs no new one.
+    fn end_needless_meetings(&mut self) {
+        let links = &self.links;
+        self.meetings.retain(|session, meeting| {
+            let known = links.values().find(|met| met.session == *session);
+            known.is_none_or(|met| met.link.heard() < meeting.begun())
+        });
     }
 
     pub(super) fn next_time(&self) -> Option<Moment> {
@@ -520,6 +573,17 @@ impl Met {
         }
     }
 
+    /// Whether the peer may have lost the keys, since seeking it under them has brought nothing: it may
+    /// have been started anew.
+    fn may_be_forgotten(&self, now: Moment, intro: &Introduction) -> bool {
+        let patience = match self.link.is_without_answer() {
+            true => FORGOTTEN,
+            false => FORGOTTEN * 2, // without a game there is a probe each second
+        };
+        let long = now.since(self.link.heard()) >= patience;
+        long && self.link.peer() == intro.peer && self.link.leads() == intro.leads
+    }
+
     /// What an output of the link means to the node, and whether the link is over.
     fn word(
         &mut self,
@@ -542,8 +606,13 @@ impl Met {
             link::Output::Event(event) => {
                 let asks = self.consequences(now, &event, detours);
                 let over = event == link::Event::Closed;
+                let suspect = match &event {
+                    link::Event::RelayFailed { relay, .. } => Some(Word::Suspect(*relay)),
+                    _ => None,
+                };
                 let event = Word::Event(Event::Link(id, event));
-                (asks.into_iter().chain([event]).collect(), over)
+                let words = asks.into_iter().chain(suspect).chain([event]);
+                (words.collect(), over)
             }
         }
     }
@@ -623,5 +692,37 @@ impl Answered {
             noise,
         }
         .emit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn introduced(number: u8, network: u8) -> Introduction {
+        Introduction {
+            session: u64::from(network) << 8 | u64::from(number),
+            peer: PublicKey([number; 32]),
+            addresses: vec![([198, 51, network, number], 4_000).into()],
+            pass: [number; PASS_BYTES],
+            leads: false,
+            through: None,
+        }
+    }
+
+    #[test]
+    fn identities_of_one_network_keep_nobody_else_from_a_meeting() {
+        let mut peers = Peers::new(&NodeConfig::default());
+        for number in 0..200 {
+            peers.introduce(Moment::EPOCH, introduced(number, 1));
+        }
+        assert_eq!(peers.meetings.len(), 16);
+        for network in 2..200 {
+            let late = introduced(1, network);
+            let session = late.session;
+            peers.introduce(Moment::EPOCH, late);
+            assert!(peers.meetings.contains_key(&session), "network {network}");
+            assert!(peers.meetings.len() <= places::MOST_MEETINGS);
+        }
     }
 }

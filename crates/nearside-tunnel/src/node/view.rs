@@ -93,7 +93,8 @@ pub struct LinkView {
     pub through_relay: bool,
     /// Its paths, the one in use first.
     pub paths: Vec<PathView>,
-    /// What the direct path took before any relay was tried.
+    /// What the direct path took before any relay was tried; in microseconds where it is written out.
+    #[serde(rename = "before_us")]
     pub before: Option<Rtt>,
     /// The last times another path was taken, the latest first.
     pub switches: Vec<SwitchView>,

@@ -48,7 +48,17 @@ impl Rate {
     }
 
     pub(crate) fn was_exceeded(&self, now: Moment) -> bool {
-        self.exceeded.is_some_and(|at| now.since(at) < LATELY)
+        self.forgiven().is_some_and(|until| now < until)
+    }
+
+    /// Whether something did not fit after a moment.
+    pub(crate) fn was_exceeded_since(&self, moment: Moment) -> bool {
+        self.exceeded.is_some_and(|at| at > moment)
+    }
+
+    /// Until when the last excess counts.
+    pub(crate) fn forgiven(&self) -> Option<Moment> {
+        self.exceeded.map(|at| at + LATELY)
     }
 }
 

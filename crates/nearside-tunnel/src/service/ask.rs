@@ -59,7 +59,7 @@ impl Service {
         }
         match ask {
             Ask::Report(measured) => self.report(id, measured),
-            Ask::Find(server) => self.find(server),
+            Ask::Find(server) => self.find(id, server),
             Ask::Connect(peer) => self.connect(id, peer),
             Ask::Through(session) => self.again(id, session, true),
             Ask::Again(session) => self.again(id, session, false),

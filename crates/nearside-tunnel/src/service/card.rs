@@ -35,6 +35,8 @@ pub struct Card {
     pub exits: Vec<SocketAddr>,
     /// Whether it has more to carry than it can.
     pub overloaded: bool,
+    /// Whether it does not answer.
+    pub silent: bool,
 }
 
 /// A letter that is older is of no use to anybody: meetings are given up after twelve seconds, and the
@@ -54,6 +56,7 @@ impl Card {
             exposes: joined.exposes,
             exits: joined.exits.clone(),
             overloaded: joined.overloaded,
+            silent: client.silent,
         })
     }
 
@@ -122,7 +125,6 @@ impl Service {
         if self.clients.contains_key(&id) || self.directory.state().node(id).is_none() {
             return;
         }
-        self.beside.remove(id);
         self.beside.add(id, card.main, card.exposes, &card.exits);
         self.cards.insert(id, card.clone());
         self.directory.set_paused(id, self.is_paused(id));

@@ -20,12 +20,16 @@ pub(super) struct Client {
     pub(super) joined: Option<Joined>,
     pub(super) budget: Budget,
     pub(super) heard: Moment,
+    /// It did not confirm what it was told, and said nothing else since.
+    pub(super) silent: bool,
     /// The last answers, in case they got lost.
     answered: VecDeque<Answered>,
     /// What it was told unasked and has not confirmed.
     pub(super) untold: BTreeMap<u32, Untold>,
     /// Whom it was told to measure.
     pub(super) named: BTreeSet<ClientId>,
+    /// With whom it ended sessions that it led, the last first.
+    left: VecDeque<(ClientId, Moment)>,
 }
 
 /// What a client said of itself when it joined.
@@ -57,6 +61,10 @@ pub(super) struct Untold {
 const ANSWER_LIFE: Duration = Duration::from_secs(5);
 /// Answers kept of one client.
 const MOST_ANSWERS: usize = 16;
+/// Peers remembered as left.
+const MOST_LEFT: usize = 8;
+/// For how long: what was wrong with one may be mended by then.
+const LEFT_LIFE: Duration = Duration::from_secs(60);
 /// Neighbours remembered as named.
 const MOST_NAMED: usize = 256;
 /// Addresses inside its own network that a client may name.
@@ -78,6 +86,8 @@ impl Client {
             joined: None,
             budget: Budget::new(now, requests),
             heard: now,
+            silent: false,
+            left: VecDeque::new(),
             answered: VecDeque::new(),
             untold: BTreeMap::new(),
             named: BTreeSet::new(),
@@ -105,6 +115,18 @@ impl Client {
 
     pub(super) fn forget_answers(&mut self, now: Moment) {
         self.answered.retain(|a| now.since(a.at) < ANSWER_LIFE);
+    }
+
+    /// A session that it led with a peer is over, or never began.
+    pub(super) fn leave(&mut self, now: Moment, peer: ClientId) {
+        self.left.retain(|(other, _)| *other != peer);
+        self.left.truncate(MOST_LEFT - 1);
+        self.left.push_front((peer, now));
+    }
+
+    pub(super) fn has_left(&self, now: Moment, peer: ClientId) -> bool {
+        let mut left = self.left.iter();
+        left.any(|(other, at)| *other == peer && now.since(*at) < LEFT_LIFE)
     }
 
     pub(super) fn name(&mut self, neighbour: ClientId) {

@@ -102,6 +102,7 @@ impl Service {
             return;
         };
         client.heard = now;
+        let is_back = std::mem::take(&mut client.silent);
         let nat = client.whereabouts.nat();
         let chance = &mut self.chance;
         let number = || u32::from_be_bytes(chance.bytes()).max(1);
@@ -112,6 +113,9 @@ impl Service {
         }
         if changed {
             self.nat_is_known(id);
+        }
+        if is_back {
+            self.show(id);
         }
     }
 

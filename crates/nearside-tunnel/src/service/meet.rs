@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use nearside_detour::ClientId;
 use nearside_types::{Moment, Prefix};
@@ -35,10 +36,37 @@ impl Service {
         Ok(session)
     }
 
-    pub(super) fn find(&self, server: SocketAddr) -> Result<Tell, Refusal> {
-        let (id, is_exit) = self.beside.of(server).ok_or(Refusal::Unknown)?;
+    /// Who leads to a server: one who answers, whom the asker has not just left; one beside it rather
+    /// than a way out; the first who said so.
+    pub(super) fn find(&self, asker: ClientId, server: SocketAddr) -> Result<Tell, Refusal> {
+        let doubt = |(id, is_exit): &(ClientId, bool)| {
+            let left = self.has_left(asker, *id);
+            (self.is_silent(*id), left, *is_exit)
+        };
+        let best = self.beside.of(server).min_by_key(doubt);
+        let (id, is_exit) = best.ok_or(Refusal::Unknown)?;
         let peer = self.card(id).ok_or(Refusal::Unknown)?.key;
         Ok(Tell::Found(Found { peer, is_exit }))
+    }
+
+    /// Whether a client does not answer, as far as is known here.
+    fn is_silent(&self, id: ClientId) -> bool {
+        let now = self.clock.now;
+        if let Some(client) = self.clients.get(&id) {
+            return client.silent || now.since(client.heard) >= KEEP_ALIVES;
+        }
+        // Of keep-alives with another directory nothing is known, of reports there is.
+        let state = self.directory.state();
+        let member = state.node(id).and_then(|node| state.member(node));
+        let quiet = member.is_none_or(|member| now.since(member.heard) >= REPORTS);
+        quiet || self.cards.get(&id).is_some_and(|card| card.silent)
+    }
+
+    /// Whether one client ended a session with another a moment ago, or never reached it. That counts for
+    /// what it is told alone: nobody can talk others out of a peer.
+    fn has_left(&self, asker: ClientId, peer: ClientId) -> bool {
+        let asker = self.clients.get(&asker);
+        asker.is_some_and(|asker| asker.has_left(self.clock.now, peer))
     }
 
     pub(super) fn connect(&mut self, id: ClientId, peer: PublicKey) -> Result<Tell, Refusal> {
@@ -135,7 +163,11 @@ impl Service {
     /// One of the two says that their session is over; both do, as a rule.
     pub(super) fn part(&mut self, id: ClientId, session: u64) -> Tell {
         let pair = self.sessions.get(session);
-        if pair.is_some_and(|pair| [pair.source, pair.target].contains(&id)) {
+        if let Some(pair) = pair.filter(|pair| [pair.source, pair.target].contains(&id)) {
+            let leader = self.clients.get_mut(&id).filter(|_| pair.source == id);
+            if let Some(leader) = leader {
+                leader.leave(self.clock.now, pair.target);
+            }
             self.end_session(session);
         }
         Tell::Done
@@ -156,13 +188,17 @@ impl Service {
         let place = client.whereabouts.main();
         let prefix = self.prefix(place);
         if let Some(joined) = &client.joined {
-            self.beside.remove(id);
             let (exposes, exits) = (joined.exposes, &joined.exits);
             self.beside.add(id, place.address, exposes, exits);
             self.crowd.add(id, prefix);
         }
     }
 }
+
+/// Keep-alives come every 15 s: two may get lost, and the third be on its way.
+const KEEP_ALIVES: Duration = Duration::from_secs(35);
+/// A report comes every 120 s at least, and is repeated for some seconds if need be.
+const REPORTS: Duration = Duration::from_secs(150);
 
 /// Whether no direct path can be found: nobody knows the ports of either one beforehand. IPv6 has no
 /// such NATs.
@@ -295,18 +331,28 @@ pub(super) struct Beside {
     exposed: BTreeMap<SocketAddr, Vec<ClientId>>,
     exits: BTreeMap<SocketAddr, Vec<ClientId>>,
     /// Where each client is noted.
-    noted: BTreeMap<ClientId, Vec<SocketAddr>>,
+    noted: BTreeMap<ClientId, Noted>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Noted {
+    exposed: Option<SocketAddr>,
+    exits: Vec<SocketAddr>,
 }
 
 impl Beside {
-    /// Whom to go to for a server: the first who said so, one beside it rather than a way out.
-    fn of(&self, server: SocketAddr) -> Option<(ClientId, bool)> {
-        let first = |map: &BTreeMap<SocketAddr, Vec<ClientId>>| map.get(&server)?.first().copied();
-        let beside = first(&self.exposed).map(|id| (id, false));
-        beside.or_else(|| first(&self.exits).map(|id| (id, true)))
+    /// Everybody who leads to a server, and whether as a way out: those beside it first, each in the order
+    /// in which they said so.
+    fn of(&self, server: SocketAddr) -> impl Iterator<Item = (ClientId, bool)> {
+        let all = move |map: &BTreeMap<SocketAddr, Vec<ClientId>>, is_exit| {
+            let ids = map.get(&server).cloned().unwrap_or_default();
+            ids.into_iter().map(move |id| (id, is_exit))
+        };
+        all(&self.exposed, false).chain(all(&self.exits, true))
     }
 
-    /// `exposes` is a port of the address it is seen at, `exits` lie elsewhere.
+    /// `exposes` is a port of the address it is seen at, `exits` lie elsewhere. Who says the same as before
+    /// keeps its place.
     pub(super) fn add(
         &mut self,
         id: ClientId,
@@ -315,21 +361,30 @@ impl Beside {
         exits: &[SocketAddr],
     ) {
         let exposed = exposes.map(|port| SocketAddr::new(at.ip(), port));
-        let mut noted = exits.to_vec();
+        let noted = Noted {
+            exposed,
+            exits: exits.to_vec(),
+        };
+        if self.noted.get(&id) == Some(&noted) {
+            return;
+        }
+        self.remove(id);
         for server in exits {
             self.exits.entry(*server).or_default().push(id);
         }
         if let Some(server) = exposed {
             self.exposed.entry(server).or_default().push(id);
-            noted.push(server);
         }
-        if !noted.is_empty() {
+        if exposed.is_some() || !exits.is_empty() {
             self.noted.insert(id, noted);
         }
     }
 
     pub(super) fn remove(&mut self, id: ClientId) {
-        for server in self.noted.remove(&id).unwrap_or_default() {
+        let Some(noted) = self.noted.remove(&id) else {
+            return;
+        };
+        for server in noted.exits.into_iter().chain(noted.exposed) {
             for map in [&mut self.exposed, &mut self.exits] {
                 if let Some(all) = map.get_mut(&server) {
                     all.retain(|other| *other != id);

@@ -113,13 +113,25 @@ impl Service {
         if untold.sent >= SENDINGS {
             client.untold.remove(&number);
             self.counts.unheard += 1;
-            return;
+            return self.doubt(id);
         }
         untold.sent += 1;
         untold.next = now + REPEAT;
         self.repeats.insert((untold.next, id, number));
         let (place, tell) = (client.whereabouts.main(), untold.tell.clone());
         self.tell_at(id, place, None, number, tell);
+    }
+
+    /// A client has not confirmed something; whoever said nothing else either may be gone.
+    fn doubt(&mut self, id: ClientId) {
+        let now = self.clock.now;
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
+        let quiet = now.since(client.heard) >= REPEAT * u32::from(SENDINGS);
+        if quiet && !std::mem::replace(&mut client.silent, true) {
+            self.show(id);
+        }
     }
 
     fn tell_at(

@@ -120,6 +120,18 @@ impl World {
     pub fn start(&mut self, player: usize, config: NodeConfig, name: u64) {
         let mut chance = Chance::from_number(self.seed.wrapping_mul(1_000_003) + name + 1);
         let own = Identity::generate(&mut chance);
+        self.start_as(player, config, own, chance);
+    }
+
+    /// Starts a player's next process, under the key it has; what was under way is forgotten.
+    pub fn restart(&mut self, player: usize, config: NodeConfig) {
+        let mut chance = Chance::from_number(self.seed.wrapping_mul(1_000_003) + player as u64 + 1);
+        let own = Identity::generate(&mut chance);
+        let chance = Chance::from_number(self.now.since_epoch().as_nanos() as u64);
+        self.start_as(player, config, own, chance);
+    }
+
+    fn start_as(&mut self, player: usize, config: NodeConfig, own: Identity, chance: Chance) {
         let config = NodeConfig {
             directories: vec![self.directory],
             ..config

@@ -69,9 +69,10 @@ fn resolve_all(host: &str) -> Result<Vec<SocketAddr>, String> {
         .to_socket_addrs()
         .map_err(|error| format!("cannot find `{host}`: {error}"))?;
     let found: Vec<SocketAddr> = found.collect();
-    match found.is_empty() {
-        true => Err(format!("`{host}` has no address")),
-        false => Ok(found),
+    match found.first() {
+        None => Err(format!("`{host}` has no address")),
+        Some(first) if first.port() == 0 => Err(format!("`{host}` has no port: nobody is at 0")),
+        Some(_) => Ok(found),
     }
 }
 
@@ -279,6 +280,13 @@ mod tests {
             let error = bad.parse::<DirectoryWord>().unwrap_err();
             assert!(error.contains("KEY@HOST:PORT"), "{error}");
         }
+    }
+
+    #[test]
+    fn nobody_is_at_port_0() {
+        assert!(resolve("127.0.0.1:27960").is_ok());
+        let why = resolve("127.0.0.1:0").unwrap_err();
+        assert!(why.contains("no port"), "{why}");
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What `join`, `proxy` and `expose` have in common: they start a player, answer `status`, and say what
 //! happens until Ctrl-C.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use nearside_player::{Happening, Player, Role, Settings};
 use nearside_tunnel::messages::Capacity;
-use nearside_tunnel::node::NodeConfig;
+use nearside_tunnel::node::{DirectoryAddress, NodeConfig};
 
 use crate::cli::DetourPlayerArgs;
 use crate::exit::{Exit, WorldFailure};
@@ -64,6 +64,7 @@ pub(super) fn capacity(args: &DetourPlayerArgs, usual: Capacity) -> Capacity {
 /// Runs a program until Ctrl-C or the end of the world.
 pub(super) fn run(args: &DetourPlayerArgs, program: Program) -> Result<Exit> {
     let greeting = program.greeting;
+    refuse_idle_limits(args, &program)?;
     let player = Player::start(settings(args, program)?)
         .map_err(|error| anyhow!(WorldFailure(error.to_string())))?;
     let stop = player.stopper();
@@ -108,12 +109,47 @@ pub(super) fn run(args: &DetourPlayerArgs, program: Program) -> Result<Exit> {
     }
 }
 
+/// Limits of a relay that is none would be taken for the opposite.
+fn refuse_idle_limits(args: &DetourPlayerArgs, program: &Program) -> Result<()> {
+    let limits = [
+        ("--relay-sessions", args.relay_sessions.is_some()),
+        ("--relay-packets", args.relay_packets.is_some()),
+        ("--relay-kbit", args.relay_kbit.is_some()),
+    ];
+    let given = limits.iter().find(|(_, given)| *given);
+    match given.filter(|_| program.relaying.is_none()) {
+        Some((flag, _)) => bail!("{flag} limits what is carried for others, which needs --relay"),
+        None => Ok(()),
+    }
+}
+
+/// Directories that no socket of ours can reach would be called in vain, again and again.
+fn refuse_other_families(directories: &[DirectoryAddress], ours: &[SocketAddr]) -> Result<()> {
+    let reaches = |at: &SocketAddr| ours.iter().any(|own| own.is_ipv4() == at.is_ipv4());
+    let reached = |one: &DirectoryAddress| {
+        let mut all = [Some(one.address), one.other].into_iter().flatten();
+        all.any(|at| reaches(&at))
+    };
+    match directories.iter().find(|one| !reached(one)) {
+        Some(one) if one.address.is_ipv6() => bail!(
+            "the directory at {} has IPv6 alone, and we have none (leave out --no-ipv6, or --bind to \
+             any address)",
+            one.address
+        ),
+        Some(one) => bail!(
+            "the directory at {} has IPv4 alone, and we have none (--bind to an address of IPv4)",
+            one.address
+        ),
+        None => Ok(()),
+    }
+}
+
 /// The socket for IPv6 beside one for IPv4, with the same port, so that a firewall can let it in. Who names
 /// an address of this machine means that one alone.
 fn beside(bind: SocketAddr) -> Option<SocketAddr> {
     let six = match bind.ip() {
         IpAddr::V4(four) if four.is_unspecified() => Ipv6Addr::UNSPECIFIED,
-        IpAddr::V4(four) if four.is_loopback() => Ipv6Addr::LOCALHOST,
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => Ipv6Addr::LOCALHOST,
         _ => return None,
     };
     Some((six, bind.port()).into())
@@ -148,6 +184,9 @@ fn settings(args: &DetourPlayerArgs, program: Program) -> Result<Settings> {
         .map(crate::cli::DirectoryWord::resolve)
         .collect();
     let directories = directories.map_err(|error| anyhow!(WorldFailure(error)))?;
+    let listen_v6 = beside(args.bind).filter(|_| !args.no_ipv6);
+    let ours: Vec<SocketAddr> = [args.bind].into_iter().chain(listen_v6).collect();
+    refuse_other_families(&directories, &ours)?;
     let identity = match &args.key {
         Some(path) => identity::open(path)?.0,
         None => identity::fleeting()?,
@@ -166,7 +205,7 @@ fn settings(args: &DetourPlayerArgs, program: Program) -> Result<Settings> {
         identity,
         seed: identity::seed()?,
         listen: args.bind,
-        listen_v6: beside(args.bind).filter(|_| !args.no_ipv6),
+        listen_v6,
         role: program.role,
     })
 }
@@ -204,11 +243,44 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_a_relay_that_is_none_are_refused() {
+        let limits = |flags: &[&str]| {
+            let args = args(flags);
+            let program = Program::new(Role::Join, &args, |_| String::new());
+            refuse_idle_limits(&args, &program)
+        };
+        let why = limits(&["--relay-sessions", "5"]).unwrap_err().to_string();
+        assert!(why.contains("--relay-sessions") && why.contains("needs --relay"));
+        assert!(limits(&["--relay-kbit", "5"]).is_err());
+        assert!(limits(&["--relay", "--relay-sessions", "5"]).is_ok());
+        assert!(limits(&[]).is_ok());
+    }
+
+    #[test]
+    fn a_directory_that_no_socket_of_ours_can_reach_is_refused() {
+        let key = nearside_tunnel::crypto::PublicKey([7; 32]);
+        let refused = |address: &str, other: Option<&str>, ours: &[&str]| {
+            let directory = DirectoryAddress {
+                address: address.parse().unwrap(),
+                other: other.map(|other| other.parse().unwrap()),
+                key,
+            };
+            let ours: Vec<SocketAddr> = ours.iter().map(|own| own.parse().unwrap()).collect();
+            refuse_other_families(&[directory], &ours).is_err()
+        };
+        assert!(refused("[::1]:4800", None, &["0.0.0.0:0"]));
+        assert!(!refused("[::1]:4800", None, &["0.0.0.0:0", "[::]:0"]));
+        assert!(refused("192.0.2.1:4800", None, &["[::]:0"]));
+        assert!(!refused("192.0.2.1:4800", Some("[::1]:4800"), &["[::]:0"]));
+    }
+
+    #[test]
     fn ipv6_is_bound_as_ipv4_is() {
         let beside = |bind: &str| beside(bind.parse().unwrap()).map(|six| six.to_string());
         assert_eq!(beside("0.0.0.0:28001").as_deref(), Some("[::]:28001"));
         assert_eq!(beside("0.0.0.0:0").as_deref(), Some("[::]:0"));
         assert_eq!(beside("127.0.0.1:28001").as_deref(), Some("[::1]:28001"));
+        assert_eq!(beside("127.0.0.5:28001"), None);
         assert_eq!(beside("192.0.2.1:28001"), None);
         assert_eq!(beside("[::]:28001"), None);
     }

@@ -54,7 +54,8 @@ fn folder() -> PathBuf {
 
 #[cfg(unix)]
 mod socket {
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    use std::io::ErrorKind;
+    use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::thread;
 
@@ -67,7 +68,7 @@ mod socket {
                 Some(path) => path.to_owned(),
                 None => usual()?,
             };
-            let listener = UnixListener::bind(&path).with_context(|| {
+            let listener = listen(&path).with_context(|| {
                 format!(
                     "cannot open {} for `status` (is it there already?)",
                     path.display()
@@ -86,6 +87,34 @@ mod socket {
         }
     }
 
+    /// A socket at a path; one that a program left behind there when it was killed gives way.
+    fn listen(path: &Path) -> io::Result<UnixListener> {
+        match UnixListener::bind(path) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && is_left_behind(path) => {
+                std::fs::remove_file(path)?;
+                UnixListener::bind(path)
+            }
+            bound => bound,
+        }
+    }
+
+    /// Whether it is a socket that nobody listens at.
+    fn is_left_behind(path: &Path) -> bool {
+        let found = std::fs::symlink_metadata(path);
+        let is_socket = found.is_ok_and(|found| found.file_type().is_socket());
+        let refused = |error: io::Error| error.kind() == ErrorKind::ConnectionRefused;
+        is_socket && UnixStream::connect(path).is_err_and(refused)
+    }
+
+    /// Removes what programs that were killed left behind.
+    fn tidy(folder: &Path) {
+        let left = sockets(folder).into_iter();
+        for path in left.filter(|path| is_left_behind(path)) {
+            // Another program may have been quicker.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
     fn usual() -> Result<PathBuf> {
         let folder = folder();
         std::fs::DirBuilder::new()
@@ -101,10 +130,8 @@ mod socket {
             "{} is not a folder that only you can use (remove it, or give --status SOCKET)",
             folder.display()
         );
-        let path = folder.join(format!("detour-{}.sock", std::process::id()));
-        // Left behind by a program with the same number.
-        let _ = std::fs::remove_file(&path);
-        Ok(path)
+        tidy(&folder);
+        Ok(folder.join(format!("detour-{}.sock", std::process::id())))
     }
 
     /// Whether a folder is the user's own and closed to others. In a folder for everybody's temporary
@@ -151,6 +178,27 @@ mod socket {
         use super::*;
 
         #[test]
+        fn a_socket_that_was_left_behind_gives_way_and_nothing_else_does() {
+            let name = format!("nearside-left-behind-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            let (path, file) = (folder.join("one.sock"), folder.join("file.sock"));
+            std::fs::write(&file, "mine").unwrap();
+            drop(listen(&path).unwrap());
+            assert!(path.exists(), "as after kill -9");
+            let living = listen(&path).unwrap();
+            let refused = [&path, &file].map(|path| listen(path).unwrap_err().kind());
+            tidy(&folder);
+            let kept = [path.exists(), file.exists()];
+            drop(living);
+            tidy(&folder);
+            let left = path.exists();
+            std::fs::remove_dir_all(&folder).unwrap();
+            assert_eq!(refused, [ErrorKind::AddrInUse; 2]);
+            assert_eq!((kept, left), ([true, true], false));
+        }
+
+        #[test]
         fn a_folder_that_others_may_enter_is_not_used() {
             let name = format!("nearside-status-{}", std::process::id());
             let folder = std::env::temp_dir().join(name);
@@ -194,15 +242,29 @@ pub(super) fn run(args: &DetourStatusArgs) -> Result<Exit> {
     let views = ask(args, question)?;
     show(args, &views, Clear::No)?;
     let is_vain = question == COMPARE_ON && !views.is_empty() && !views.iter().any(leads_a_link);
-    if is_vain {
-        let nothing = "nothing to compare: paths are chosen at the player's side (`nearside detour \
-                       proxy`), where it has a link; ask there";
-        writeln!(io::stderr(), "{nothing}")?;
+    if let Some(said) = said_of_comparison(args.compare, &views) {
+        writeln!(io::stderr(), "{said}")?;
     }
     match args.watch {
         true => watch(args),
         false if is_vain || views.is_empty() => Ok(Exit::Negative),
         false => Ok(Exit::Done),
+    }
+}
+
+/// What came of `--compare`: the figures follow later.
+fn said_of_comparison(compare: Option<Switch>, views: &[Value]) -> Option<&'static str> {
+    match compare? {
+        _ if views.is_empty() => None,
+        Switch::Off => Some("no comparison any more"),
+        Switch::On if views.iter().any(leads_a_link) => Some(
+            "the comparison began: while a game is played, packets take the direct path and the detour \
+             in turns; look again in half a minute (`nearside detour status`)",
+        ),
+        Switch::On => Some(
+            "nothing to compare: paths are chosen at the player's side (`nearside detour proxy`), where \
+             it has a link; ask there",
+        ),
     }
 }
 
@@ -282,9 +344,9 @@ fn show(args: &DetourStatusArgs, views: &[Value], clear: Clear) -> io::Result<()
     stdout.flush()
 }
 
-/// Every program of the user's that answers.
-fn ask_all(question: &str) -> Vec<Value> {
-    let Ok(entries) = std::fs::read_dir(folder()) else {
+/// What may be sockets in a folder, by name.
+fn sockets(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
     let paths = entries.flatten().map(|entry| entry.path());
@@ -293,6 +355,11 @@ fn ask_all(question: &str) -> Vec<Value> {
         .collect();
     sockets.sort();
     sockets
+}
+
+/// Every program of the user's that answers.
+fn ask_all(question: &str) -> Vec<Value> {
+    sockets(&folder())
         .iter()
         .filter_map(|path| socket::ask(path, question).ok())
         .collect()
@@ -369,7 +436,7 @@ fn link_page(link: &Value) -> String {
     for path in link["paths"].as_array().into_iter().flatten() {
         let route = serde_json::from_value(path["route"].clone());
         let way = route.map_or_else(|_| "?".to_owned(), telling::way);
-        let rtt = path["rtt"]
+        let rtt = path["rtt_us"]
             .as_f64()
             .map_or("not measured".to_owned(), |micros| {
                 format!("{:.1} ms", micros / 1_000.0)
@@ -377,7 +444,7 @@ fn link_page(link: &Value) -> String {
         let loss = path["loss"].as_f64().map_or(String::new(), |share| {
             format!(", {:.1} % lost", share * 100.0)
         });
-        let jitter = path["jitter"].as_f64().map_or(String::new(), |micros| {
+        let jitter = path["jitter_us"].as_f64().map_or(String::new(), |micros| {
             format!(", jitter {:.1} ms", micros / 1_000.0)
         });
         let relay = path["relay_us"].as_f64().map_or(String::new(), |micros| {
@@ -392,7 +459,7 @@ fn link_page(link: &Value) -> String {
             gain / 1_000.0
         );
     }
-    if let Some(before) = link["before"].as_f64() {
+    if let Some(before) = link["before_us"].as_f64() {
         page += &format!("  before any relay was tried: {:.1} ms\n", before / 1_000.0);
     }
     for switch in link["switches"].as_array().into_iter().flatten().take(5) {
@@ -453,9 +520,9 @@ mod tests {
         let link = json!({
             "leads": true,
             "paths": [
-                { "route": { "via": "18446744073709551615" }, "active": true, "rtt": 45_000,
-                  "jitter": 300, "relay_us": 240 },
-                { "route": "direct", "rtt": 90_000, "relay_us": null },
+                { "route": { "via": "18446744073709551615" }, "active": true, "rtt_us": 45_000,
+                  "jitter_us": 300, "relay_us": 240 },
+                { "route": "direct", "rtt_us": 90_000, "relay_us": null },
             ],
         });
         let page = link_page(&link);
@@ -491,5 +558,10 @@ mod tests {
         assert!(leads_a_link(&view(true)));
         assert!(!leads_a_link(&view(false)));
         assert!(!leads_a_link(&json!({ "links": [] })));
+        let said = |compare, leads| said_of_comparison(Some(compare), &[view(leads)]);
+        assert!(said(Switch::On, true).unwrap().contains("began"));
+        assert!(said(Switch::On, false).unwrap().contains("nothing"));
+        assert!(said(Switch::Off, true).unwrap().contains("no comparison"));
+        assert_eq!(said_of_comparison(None, &[view(true)]), None);
     }
 }

@@ -8,6 +8,8 @@ use nearside_tunnel::link;
 use nearside_tunnel::messages::Fault;
 use serde_json::{Value, json};
 
+use crate::faces::is_closed_pipe;
+
 /// Says what happens.
 #[derive(Debug)]
 pub(super) struct Teller {
@@ -22,8 +24,8 @@ impl Teller {
     /// A sentence of the program itself.
     pub(super) fn say(&self, sentence: &str) -> io::Result<()> {
         match self.json {
-            true => out(&json!({ "event": "note", "text": sentence }).to_string()),
-            false => out(sentence),
+            true => unless_nobody_reads(&json!({ "event": "note", "text": sentence }).to_string()),
+            false => unless_nobody_reads(sentence),
         }
     }
 
@@ -32,9 +34,17 @@ impl Teller {
             return Ok(());
         };
         match self.json {
-            true => out(&value.to_string()),
-            false => out(&sentence),
+            true => unless_nobody_reads(&value.to_string()),
+            false => unless_nobody_reads(&sentence),
         }
+    }
+}
+
+/// Whoever read may have seen enough: the game goes on, in silence.
+fn unless_nobody_reads(line: &str) -> io::Result<()> {
+    match out(line) {
+        Err(error) if is_closed_pipe(&error) => Ok(()),
+        written => written,
     }
 }
 

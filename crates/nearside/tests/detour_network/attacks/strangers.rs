@@ -27,15 +27,20 @@ fn by_others(datagram: &Datagram) -> impl Fn(u32) -> (SocketAddrV4, Vec<u8>) {
     |number| (victim(number), datagram.payload.clone())
 }
 
-/// Random bytes of all lengths that a raw socket sends, half of them with the first bytes of a frame.
+/// Random bytes of all lengths that a raw socket sends, half of them with the first bytes of a frame of
+/// any kind. Which kind follows neither from the length nor the other way round: both are drawn.
 fn random(number: u32) -> (SocketAddrV4, Vec<u8>) {
-    let length = [3, 20, 112, 120, 400, 1_400][number as usize % 6];
-    let mut bytes = noise(number, length);
-    if number.is_multiple_of(2) {
-        bytes[..2].copy_from_slice(&[0x91 + (number / 2 % 10) as u8, 1]);
+    let drawn = noise(number, 8);
+    let lengths = [3, 20, 24, 60, 112, 120, 400, 1_400];
+    let mut bytes = noise(number, lengths[usize::from(drawn[5]) % lengths.len()]);
+    if drawn[6].is_multiple_of(2) {
+        bytes[..2].copy_from_slice(&[0x91 + drawn[7] % KINDS, 1]);
     }
     (victim(number), bytes)
 }
+
+/// Kinds of frames, from 0x91 on.
+const KINDS: u8 = 12;
 
 pub(super) fn attack_the_relay(scene: &Scene, seen: &Seen) {
     let relay = scene.target("near", "near");
@@ -143,7 +148,7 @@ fn oversized(scene: &Scene, target: Target<'_>) {
         // Each is forty packets on the line.
         if number % 40 == 0 {
             let mut bytes = noise(number, [1_300, 9_000, 60_000][number as usize / 40 % 3]);
-            bytes[..4].copy_from_slice(&[0x91 + (number / 40 % 10) as u8, 1, 0, 0]);
+            bytes[..4].copy_from_slice(&[0x91 + noise(number, 8)[7] % KINDS, 1, 0, 0]);
             scene.own.send_to(&bytes, target.at).unwrap();
         }
     });

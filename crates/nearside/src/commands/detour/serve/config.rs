@@ -125,6 +125,34 @@ impl Default for LimitsSection {
     }
 }
 
+impl LimitsSection {
+    fn checked(self) -> Result<Self> {
+        let all = [
+            ("clients", self.clients == 0),
+            ("clients_per_network", self.clients_per_network == 0),
+            ("strangers", self.strangers == 0),
+            ("strangers_per_network", self.strangers_per_network == 0),
+            ("handshakes_per_second", self.handshakes_per_second == 0),
+            (
+                "handshakes_per_second_per_network",
+                self.handshakes_per_second_per_network == 0,
+            ),
+            ("requests_per_second", self.requests_per_second == 0),
+            ("sessions_per_client", self.sessions_per_client == 0),
+        ];
+        refuse_nothing("limits", &all)?;
+        Ok(self)
+    }
+}
+
+/// A limit of nothing would be a directory that is of no use.
+fn refuse_nothing(section: &str, keys: &[(&str, bool)]) -> Result<()> {
+    match keys.iter().find(|(_, is_nothing)| *is_nothing) {
+        Some((key, _)) => bail!("[{section}] {key} is 0: write 1 or more"),
+        None => Ok(()),
+    }
+}
+
 /// The `[tickets]` section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -198,6 +226,12 @@ impl RelaysSection {
     fn checked(self) -> Result<Self> {
         between("[relays] complaint_s", self.complaint_s, LONGEST_S)?;
         between("[relays] silence_s", self.silence_s, LONGEST_S)?;
+        let all = [
+            ("sessions", self.sessions == 0),
+            ("complaints", self.complaints == 0),
+            ("neighbours", self.neighbours == 0),
+        ];
+        refuse_nothing("relays", &all)?;
         Ok(self)
     }
 }
@@ -228,6 +262,10 @@ impl ServeConfig {
         if listen.is_empty() || families.iter().any(|count| *count > 1) {
             bail!("listen: one address in each family at most, and one in all at least");
         }
+        let second_port = args.second_port.or(file.second_port);
+        if second_port.is_none() && listen.iter().any(|addr| addr.port() == u16::MAX) {
+            bail!("listen: there is no port behind 65535 for the second; give --second-port");
+        }
         let identity = args.identity.clone().or(file.identity);
         let store = args.store.clone().or(file.store);
         let redis = match args.redis.is_empty() {
@@ -237,13 +275,13 @@ impl ServeConfig {
         let mut open = file.open;
         open.join &= !args.closed;
         Ok(Self {
-            second_port: args.second_port.or(file.second_port),
+            second_port,
             identity: identity.or_else(|| usual("directory.key")).context(
                 "there is no home directory to keep the identity in; use --identity FILE",
             )?,
             store: place(store.as_deref(), redis)?,
             admission: admission(open, &file.token)?,
-            limits: file.limits,
+            limits: file.limits.checked()?,
             tickets: file.tickets.checked()?,
             relays: file.relays.checked()?,
             origins: file.origins,
@@ -557,6 +595,31 @@ mod tests {
             ..usual
         };
         assert!(forever.checked().is_err());
+    }
+
+    #[test]
+    fn limits_of_nothing_are_refused_by_name() {
+        let limits = |text: &str| {
+            let file: File = toml::from_str(text).unwrap();
+            let checked = file.limits.checked().map(drop);
+            checked.and_then(|()| file.relays.checked().map(drop))
+        };
+        assert!(limits("").is_ok());
+        for (section, key) in [
+            ("limits", "clients"),
+            ("limits", "clients_per_network"),
+            ("limits", "strangers"),
+            ("limits", "handshakes_per_second"),
+            ("limits", "requests_per_second"),
+            ("limits", "sessions_per_client"),
+            ("relays", "sessions"),
+            ("relays", "complaints"),
+            ("relays", "neighbours"),
+        ] {
+            let why = limits(&format!("[{section}]\n{key} = 0\n")).unwrap_err();
+            let named = format!("[{section}] {key} is 0");
+            assert!(why.to_string().contains(&named), "{why}");
+        }
     }
 
     #[test]
