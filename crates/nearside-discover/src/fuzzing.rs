@@ -228,6 +228,7 @@ fn check_beliefs(planner: &AdaptivePlanner, servers: usize) {
     let explanation = planner.explain().expect("the adaptive planner can tell");
     let is_sound = |expected: f64, most: usize| (0.0..=most as f64 + 0.01).contains(&expected);
     assert!(is_sound(explanation.expected_missed, servers));
+    assert!((0.0..=1.0).contains(&explanation.best_promise));
     let countries = &explanation.countries;
     let listed: u32 = countries.iter().map(|country| country.all.servers).sum();
     assert_eq!(listed as usize, servers);
