@@ -225,6 +225,12 @@ impl<'a> Driver<'a> {
     }
 
     fn run(&mut self) -> Result<(), NetError> {
+        if self.stop.is_stopped() {
+            // Told so while lists were fetched: nobody is asked any more.
+            let now = self.clock.now();
+            self.prober.handle_input(now, Input::Interrupt);
+            return Ok(());
+        }
         let mut complete = false;
         loop {
             let sources_wake = self.serve_sources()?;
