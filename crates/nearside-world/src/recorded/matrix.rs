@@ -301,7 +301,7 @@ mod tests {
             "csv:3",
             "upper-u32-us",
             "upper-u32-us:1",
-            "upper-u32-us:5000",
+            "upper-u32-us:9000",
             "full-u16-10ms:9:0",
             "full-u16-10ms:9:1:1",
             "full-u8:9",
