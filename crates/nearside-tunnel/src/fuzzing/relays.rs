@@ -94,7 +94,7 @@ impl Stage {
             _ => address(a),
         };
         from.set_port(from.port() + u16::from(e == 1));
-        self.send(from, frame);
+        self.send(from, &frame);
     }
 
     fn show(&mut self, end: u8, life_s: u8, damage: u8) -> Vec<u8> {
@@ -126,8 +126,8 @@ impl Stage {
         Frame::Carry(Carry { tag, ..carry }).emit()
     }
 
-    fn send(&mut self, from: SocketAddr, frame: Vec<u8>) {
-        let mut out = frame.clone();
+    fn send(&mut self, from: SocketAddr, frame: &[u8]) {
+        let mut out = frame.to_vec();
         let arrival = Arrival {
             from,
             received: self.now,
@@ -146,7 +146,7 @@ impl Stage {
         match Frame::parse(&out) {
             Ok(Frame::Opened { .. } | Frame::Refused { .. }) => assert_eq!(to, from),
             Ok(Frame::Carry(carry)) => {
-                let Ok(Frame::Carry(came)) = Frame::parse(&frame) else {
+                let Ok(Frame::Carry(came)) = Frame::parse(frame) else {
                     panic!("made of something else");
                 };
                 assert_eq!(carry.hop, came.hop ^ 1, "to the other end");
