@@ -240,8 +240,8 @@ fn gap_when_expose_is_killed(keyed: bool) -> Duration {
         player.send_to(&number.to_be_bytes(), local).unwrap();
         let mut buffer = [0; 100];
         // What is not of this moment was on its way.
-        let is_new = |length| buffer[..length] == number.to_be_bytes();
-        player.recv(&mut buffer).is_ok_and(is_new)
+        let came = player.recv(&mut buffer);
+        came.is_ok_and(|length| buffer[..length] == number.to_be_bytes())
     };
     common::web::wait_for("an answer of the game server", &mut answered);
     let sealed = nearside(&["detour", "status", "--socket", &status("proxy")]).expect_code(0);
