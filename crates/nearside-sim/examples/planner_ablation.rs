@@ -47,7 +47,7 @@ const INGREDIENTS: [Ingredient; 15] = [
         config.model.best_doubt = f32::INFINITY;
     }),
     ("books of ASes", |config| {
-        config.model.as_doubt = f32::INFINITY
+        config.model.as_doubt = f32::INFINITY;
     }),
     ("spot checks", |config| config.enough.spot_checks = 0.0),
     ("worth of groups", |config| {
