@@ -130,8 +130,8 @@ fn a_narrow_terminal_wraps_no_row() {
     let rows = live.lines().filter(|line| !line.trim().is_empty()).count();
     assert_eq!(
         rows,
-        3 + pings(&live).len(),
-        "prompt, progress, heading, rows:\n{live}"
+        4 + pings(&live).len(),
+        "prompt, progress, what is expected, heading, rows:\n{live}"
     );
     let last = terminal.wait_for("the end", |text| text.contains("\nexit "));
     assert_eq!(pings(&last).len(), 30, "{last}");

