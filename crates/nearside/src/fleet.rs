@@ -157,7 +157,8 @@ fn read(payload: &[u8]) -> Option<Asked> {
     Some(Asked::Join(u32::from_le_bytes(bytes)))
 }
 
-/// As `openarena-server` and `hlds` write it, key by key.
+/// As `openarena-server` and `hlds` write it, key by key; with the app id, since a master asks by A2S for
+/// one that is missing, and this fleet speaks no A2S.
 fn answer(number: u32, asked: Asked, round: u32) -> Vec<u8> {
     let players = 3 + u32::from((round + number) % 20 < 10);
     let (game, protocol) = match Game::of(number) {
@@ -180,7 +181,7 @@ fn answer(number: u32, asked: Asked, round: u32) -> Vec<u8> {
         }
         Asked::Join(challenge) => format!(
             "0\n\\protocol\\{protocol}\\challenge\\{challenge}\\players\\{players}\\max\\16\\bots\\0\
-             \\gamedir\\{game}\\map\\de_dust{}\\type\\d\\os\\l\\password\\0\\name\\Fleet {number}",
+             \\gamedir\\{game}\\appid\\10\\map\\de_dust{}\\type\\d\\os\\l\\password\\0\\name\\Fleet {number}",
             number % 10
         )
         .into_bytes(),
