@@ -246,7 +246,7 @@ mod tests {
                 r"steam-web:\appid\440@http://127.0.0.1:9/x",
             ),
             (r"steam-web:\appid\440", r"steam-web:\appid\440"),
-            ("/home/somebody/lists/mine.json", "mine.json"),
+            ("/srv/lists/mine.json", "mine.json"),
             ("quake3://127.0.0.1:27950/84", "quake3://127.0.0.1:27950/84"),
         ] {
             let place: Place = text.parse().unwrap();
