@@ -2,6 +2,7 @@
 //! plain loopback, socat, nginx's stream proxy and a bare forwarder.
 
 mod bare;
+mod cores;
 mod directory;
 mod end;
 mod figures;
@@ -25,6 +26,7 @@ use crate::cli::BenchDetourArgs;
 use crate::commands::stop_on_interrupt;
 use crate::exit::Exit;
 use crate::faces::is_closed_pipe;
+use cores::Cores;
 use directory::Directory;
 use end::Times;
 use figures::Found;
@@ -73,6 +75,7 @@ fn print(report: &Report, as_json: bool) -> io::Result<()> {
 fn measure(args: &BenchDetourArgs, stop: &Stop) -> Result<Found> {
     let folder = Folder::create()?;
     let mut chance = Chance::from_number(args.seed);
+    let cores = Cores::choose()?;
     let mut yard = Yard {
         folder: folder.path(),
         payloads: Payloads::draw(args.seed),
@@ -81,10 +84,16 @@ fn measure(args: &BenchDetourArgs, stop: &Stop) -> Result<Found> {
             done: Stop::new()?,
             interrupted: stop.clone(),
         },
-        directory: Directory::start(&mut chance)?,
+        directory: cores::in_between(cores, || Directory::start(&mut chance))??,
         chance,
+        cores,
     };
     let mut found = Found::default();
+    if cores.is_none() {
+        let note = "Ends and forwarders run wherever the system puts them: which way has the luck to stay on \
+                    one core is chance.";
+        found.notes.push(note.to_owned());
+    }
     let lanes = open(&mut yard, &mut found, stop)?;
     for round in 0..args.rounds {
         for pace in Pace::ALL {

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, anyhow};
 use nearside_net::{Stop, sharpen_timers};
 use nearside_tunnel::crypto::Chance;
 
+use super::cores::{self, Cores};
 use super::directory::Directory;
 use super::end::{self, End, Plain, Times};
 use super::forwarder::Forwarder;
@@ -89,6 +90,8 @@ pub(super) struct Yard<'a> {
     pub(super) chance: Chance,
     /// For lanes with a directory, one that knows of no relay.
     pub(super) directory: Directory,
+    /// Where lanes run.
+    pub(super) cores: Option<Cores>,
 }
 
 /// Two ends and what is between them.
@@ -116,9 +119,11 @@ pub(super) struct Lane {
 impl Lane {
     /// Opens it, and sees packets come back.
     pub(super) fn open(yard: &mut Yard<'_>, kind: Kind) -> Result<Self> {
-        let mut course = yard.course(kind)?;
+        let mut course = cores::in_between(yard.cores, || yard.course(kind))??;
         let mut threads: Vec<JoinHandle<()>> = course.echo.take().into_iter().collect();
-        threads.extend(course.far.take().map(|far| yard.echo(far)));
+        if let Some(far) = course.far.take() {
+            threads.push(yard.echo(far)?);
+        }
         let mut near = course.near;
         end::knock(near.as_mut(), &yard.times, kind.name())?;
         let (orders, ordered) = channel();
@@ -126,9 +131,8 @@ impl Lane {
         let pids = course.forwarders.iter().map(Forwarder::pid).collect();
         let stream = Stream::new(yard.payloads.clone(), yard.times.clone(), pids);
         let times = yard.times.clone();
-        threads.push(thread::spawn(move || {
-            serve(near, stream, &times, &ordered, &told);
-        }));
+        let near_end = move || serve(near, stream, &times, &ordered, &told);
+        threads.push(cores::at_the_ends(yard.cores, || thread::spawn(near_end))?);
         Ok(Self {
             kind,
             orders: Some(orders),
@@ -235,7 +239,7 @@ impl Yard<'_> {
     ) -> Result<Course> {
         let far = Plain::open(&self.times, None)?;
         let (at, to) = (free_address()?, far.address());
-        let echo = self.echo(Box::new(far));
+        let echo = self.echo(Box::new(far))?;
         let forwarders = between(self, at, to)?;
         let entrance = if forwarders.is_empty() { to } else { at };
         let near = Plain::open(&self.times, Some(entrance))?;
@@ -287,12 +291,13 @@ impl Yard<'_> {
         Forwarder::ours(self.folder, name, &args.collect::<Vec<_>>())
     }
 
-    fn echo(&self, far: Box<dyn End>) -> JoinHandle<()> {
+    fn echo(&self, far: Box<dyn End>) -> Result<JoinHandle<()>> {
         let times = self.times.clone();
-        thread::spawn(move || {
+        let far_end = move || {
             // The near end notices that nothing comes back.
             let _ = end::echo(far, &times);
-        })
+        };
+        Ok(cores::at_the_ends(self.cores, || thread::spawn(far_end))?)
     }
 }
 
