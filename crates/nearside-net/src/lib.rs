@@ -41,6 +41,7 @@ mod place;
 mod poll;
 mod stamp;
 mod udp;
+mod watch;
 
 pub use bgp::{
     BgpConfig, BgpListenError, BgpListener, BgpObserver, Md5Key, Md5KeyError, Protection,
@@ -55,3 +56,4 @@ pub use place::{LoopbackPorts, run_node};
 pub use poll::{Ready, Stop, sharpen_timers, wait};
 pub use stamp::{ClockReading, ReadSpan, ReceivedAt, StampConverter};
 pub use udp::{Datagram, IcmpErrors, PortConfig, SendOutcome, SocketBuffers, UdpPort, Unreachable};
+pub use watch::Watch;

@@ -43,6 +43,14 @@ impl Outbox {
         self.bytes.len()
     }
 
+    /// The datagram, if it is the only one and may leave from any address.
+    pub(crate) fn only(&self) -> Option<(SocketAddr, &[u8])> {
+        match self.waiting.as_slice() {
+            [one] if one.src_ip.is_none() => Some((one.to, &self.bytes)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.waiting.clear();

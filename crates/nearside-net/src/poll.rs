@@ -59,7 +59,7 @@ fn ready(fds: &[PollFd<'_>], stop: &Stop) -> Ready {
     }
 }
 
-fn timespec(until: Moment, now: Moment) -> Timespec {
+pub(crate) fn timespec(until: Moment, now: Moment) -> Timespec {
     Timespec::try_from((until - now).min(LONGEST_SLEEP)).expect("a day fits on every platform")
 }
 
@@ -110,6 +110,12 @@ impl Stop {
             // Cannot be lost: the receiver's buffer is empty before the first and only datagram.
             let _ = self.shared.sender.send(b"!");
         }
+    }
+
+    /// What can be read once it was called.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn receiver(&self) -> std::os::fd::BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.shared.receiver)
     }
 
     /// Whether [`Stop::stop`] was called.

@@ -115,6 +115,8 @@ pub struct UdpPort {
     stamps: StampConverter,
     local: SocketAddr,
     icmp_errors: IcmpErrors,
+    /// Datagrams that the next receive call makes room for; see [`next_appetite`].
+    appetite: usize,
 }
 
 impl UdpPort {
@@ -130,6 +132,7 @@ impl UdpPort {
             stamps: StampConverter::new(clock.read_both()),
             local,
             icmp_errors: config.icmp_errors,
+            appetite: RecvBuffers::BATCH,
         })
     }
 
@@ -155,9 +158,31 @@ impl UdpPort {
         clock: &MonotonicClock,
         mut deliver: impl FnMut(Datagram<'_>),
     ) -> Result<usize, NetError> {
-        let Some(batch) = self.fill(buffers, clock)? else {
-            return Ok(0);
-        };
+        let (mut count, mut taken) = (0, 0);
+        while taken < RecvBuffers::BATCH {
+            let Some(batch) = self.fill(buffers, clock)? else {
+                break;
+            };
+            count += self.deliver(buffers, &batch, &mut deliver);
+            taken += batch.filled;
+            if batch.filled < batch.room {
+                // What is read next came after this call began.
+                self.stamps.handle_empty(batch.read.began);
+                break;
+            }
+            // More is waiting than was expected.
+            self.appetite = RecvBuffers::BATCH;
+        }
+        self.appetite = next_appetite(taken);
+        Ok(count)
+    }
+
+    fn deliver(
+        &self,
+        buffers: &RecvBuffers,
+        batch: &Batch,
+        deliver: &mut impl FnMut(Datagram<'_>),
+    ) -> usize {
         let mut count = 0;
         for (meta, bytes) in buffers.filled(batch.filled) {
             let received = self.stamps.convert(batch.read, meta.timestamp);
@@ -171,11 +196,7 @@ impl UdpPort {
                 });
             }
         }
-        // What is read next came after this call began.
-        if batch.filled < RecvBuffers::BATCH {
-            self.stamps.handle_empty(batch.read.began);
-        }
-        Ok(count)
+        count
     }
 
     /// Receives into the buffers; none when nothing waits or only pending errors were in the way.
@@ -184,15 +205,16 @@ impl UdpPort {
         buffers: &mut RecvBuffers,
         clock: &MonotonicClock,
     ) -> Result<Option<Batch>, NetError> {
+        let room = self.appetite;
         for _ in 0..PENDING_ERRORS_SKIPPED {
             let (mut slices, metas) = buffers.parts();
             let socket = UdpSockRef::from(&self.socket);
             let began = clock.read_both();
-            match self.state.recv(socket, &mut slices, metas) {
+            match self.state.recv(socket, &mut slices[..room], metas) {
                 Ok(filled) => {
                     let ended = clock.read_both();
                     let read = ReadSpan { began, ended };
-                    return Ok(Some(Batch { filled, read }));
+                    return Ok(Some(Batch { filled, room, read }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.stamps.handle_empty(began);
@@ -243,6 +265,11 @@ impl UdpPort {
     /// Sends everything that waits and empties the outbox; gives how many datagrams the kernel would
     /// not take. For answers that nobody misses much: who wants to know why uses [`Self::send`].
     pub fn send_all(&self, outbox: &mut Outbox) -> usize {
+        if let Some((to, payload)) = outbox.only() {
+            let unsent = self.send_alone(to, payload);
+            outbox.clear();
+            return unsent;
+        }
         let mut unsent = 0;
         let mut singles = Vec::new();
         for run in outbox.runs(self.state.max_gso_segments()) {
@@ -298,6 +325,13 @@ impl UdpPort {
         }
         singles.clear();
         unsent
+    }
+
+    /// A game's packets come one by one: the plainest call is the quickest.
+    fn send_alone(&self, to: SocketAddr, payload: &[u8]) -> usize {
+        let sent = self.socket.send_to(payload, &to.into());
+        let sent = sent.is_ok() || matches!(self.send(to, payload, None), Ok(SendOutcome::Sent));
+        usize::from(!sent)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -359,10 +393,17 @@ impl UdpPort {
     }
 }
 
-/// How many buffers a receive call filled, and when.
+/// How many buffers a receive call filled, of how many it had, and when.
 struct Batch {
     filled: usize,
+    room: usize,
     read: ReadSpan,
+}
+
+/// Twice what came this time. Preparing room for many datagrams takes longer than receiving the one of
+/// a game that sends sixty a second; a socket under load soon has room for all.
+fn next_appetite(taken: usize) -> usize {
+    (2 * taken).clamp(2, RecvBuffers::BATCH)
 }
 
 /// Each pending error costs one call; more than a few in a row would starve the loop.

@@ -6,8 +6,8 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use nearside_net::{
-    IcmpErrors, MonotonicClock, NetError, Outbox, PortConfig, RecvBuffers, Stop, UdpPort,
-    sharpen_timers, wait,
+    IcmpErrors, MonotonicClock, NetError, Outbox, PortConfig, Ready, RecvBuffers, Stop, UdpPort,
+    sharpen_timers,
 };
 use nearside_tunnel::crypto::{Chance, PublicKey};
 use nearside_tunnel::link::{self, Outgoing};
@@ -38,6 +38,10 @@ pub(crate) struct Driver {
     /// The frame that is being relayed: the only copy of it.
     scratch: Vec<u8>,
     came: Vec<Came>,
+    /// Memory of datagrams that were handled, for those to come.
+    spare: Vec<Vec<u8>>,
+    /// When the node wants to be turned, as it said before the last sleep.
+    due: Moment,
     next_sweep: Moment,
 }
 
@@ -91,6 +95,8 @@ impl Driver {
             outbox_place: None,
             scratch: Vec::new(),
             came: Vec::new(),
+            spare: Vec::new(),
+            due: now,
             next_sweep: now + SWEEP,
         })
     }
@@ -115,21 +121,24 @@ impl Driver {
     }
 
     fn turn_until_stopped(&mut self) -> Result<(), NetError> {
+        let mut ready = Ready::default();
         loop {
             let now = self.clock.now();
-            if self.node.next_time(now) <= now {
+            if self.due <= now {
                 self.node.handle_time(now);
             }
             self.sweep(now);
             self.drain(now);
             self.send_posted();
-            let until = self.node.next_time(now).min(self.next_sweep);
-            let ready = wait(self.ports.all(), &self.stop, Some(until), &self.clock)?;
+            self.due = self.node.next_time(now);
+            let until = self.due.min(self.next_sweep);
+            let (stop, clock) = (&self.stop, &self.clock);
+            self.ports.wait(stop, until, clock, &mut ready)?;
             if ready.stopped {
                 return Ok(());
             }
-            for index in ready.ports {
-                self.receive(index)?;
+            for index in &ready.ports {
+                self.receive(*index)?;
             }
         }
     }
@@ -154,7 +163,7 @@ impl Driver {
             };
             let (node, outbox) = (&mut self.node, &mut self.outbox);
             let (came, clock) = (&mut self.came, &self.clock);
-            let scratch = &mut self.scratch;
+            let (scratch, spare) = (&mut self.scratch, &mut self.spare);
             let is_world = usage == Use::World(0);
             let count = slot.port.recv_batch(&mut self.buffers, clock, |datagram| {
                 let now = clock.now();
@@ -169,10 +178,12 @@ impl Driver {
                         Forward::NotForRelay => {}
                     }
                 }
+                let mut bytes = spare.pop().unwrap_or_default();
+                bytes.extend_from_slice(datagram.payload);
                 came.push(Came {
                     from,
                     received,
-                    bytes: datagram.payload.to_vec(),
+                    bytes,
                 });
             })?;
             slot.port.send_all(&mut self.outbox);
@@ -186,18 +197,29 @@ impl Driver {
     }
 
     fn handle_came(&mut self, usage: Use) {
-        for came in std::mem::take(&mut self.came) {
+        let mut all = std::mem::take(&mut self.came);
+        for mut came in all.drain(..) {
             let now = self.clock.now();
             match usage {
                 Use::Bell => self.obey(now),
-                Use::World(port) => self.hear_world(now, port, came),
+                Use::World(port) => self.hear_world(now, port, &mut came),
                 Use::Listen => self.hear_game(now, &came),
                 Use::Plain(flow) => self.hear_plainly(flow, &came),
                 Use::Beside(guest, flow) => self.hear_server(now, (guest, flow), &came),
             }
             self.drain(now);
+            self.keep_memory(came.bytes);
         }
+        self.came = all;
         self.send_posted();
+    }
+
+    /// For the next datagram: a game's are small and come one by one.
+    fn keep_memory(&mut self, mut bytes: Vec<u8>) {
+        if self.spare.len() < RecvBuffers::BATCH && bytes.capacity() <= MOST_SPARE_BYTES {
+            bytes.clear();
+            self.spare.push(bytes);
+        }
     }
 
     /// Puts a datagram into the outbox. Lost, it is lost like any other: the node repeats what matters.
@@ -220,7 +242,7 @@ impl Driver {
         }
     }
 
-    fn hear_world(&mut self, now: Moment, port: u8, mut came: Came) {
+    fn hear_world(&mut self, now: Moment, port: u8, came: &mut Came) {
         let incoming = Incoming {
             port,
             from: came.from,
@@ -587,6 +609,8 @@ impl Driver {
 
 /// How often a busy socket is read before others have their turn.
 const MOST_BATCHES: usize = 16;
+/// What is kept of a datagram's memory; larger ones are rare.
+const MOST_SPARE_BYTES: usize = 2_048;
 
 /// The sockets to the world: the one everybody knows, its like for IPv6, and some to try the direct path
 /// from.

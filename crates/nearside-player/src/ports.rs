@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use nearside_net::UdpPort;
+use nearside_net::{MonotonicClock, NetError, Ready, Stop, UdpPort, Watch};
+use nearside_types::Moment;
 
 use crate::games::Guest;
 
@@ -32,15 +33,32 @@ pub(crate) struct Slot {
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
     slots: Vec<Slot>,
+    /// Of the row as it is; none once that has changed.
+    watch: Option<Watch>,
 }
 
 impl Ports {
     pub(crate) fn add(&mut self, usage: Use, port: UdpPort) {
         self.slots.push(Slot { usage, port });
+        self.watch = None;
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &UdpPort> {
-        self.slots.iter().map(|slot| &slot.port)
+    /// Sleeps until a socket has something, or the moment has come.
+    pub(crate) fn wait(
+        &mut self,
+        stop: &Stop,
+        until: Moment,
+        clock: &MonotonicClock,
+        ready: &mut Ready,
+    ) -> Result<(), NetError> {
+        let row = || self.slots.iter().map(|slot| &slot.port);
+        let watch = match self.watch.take() {
+            Some(watch) => watch,
+            None => Watch::over(row(), stop)?,
+        };
+        let waited = watch.wait(row(), stop, Some(until), clock, ready);
+        self.watch = Some(watch);
+        waited
     }
 
     pub(crate) fn at(&mut self, index: usize) -> Option<&mut Slot> {
@@ -74,6 +92,10 @@ impl Ports {
 
     /// Closes the sockets that are of no use any more.
     pub(crate) fn retain(&mut self, keep: impl Fn(Use) -> bool) {
+        let before = self.slots.len();
         self.slots.retain(|slot| keep(slot.usage));
+        if self.slots.len() != before {
+            self.watch = None;
+        }
     }
 }
