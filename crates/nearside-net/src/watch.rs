@@ -169,12 +169,12 @@ mod tests {
             let to = ports[reader].local_addr();
             ports[1].send(to, b"x", None).unwrap();
         }
+        let mut ready = Ready::default();
         for _ in 0..2 {
-            let ready = watch.wait(&ports, &stop, None, &clock).unwrap();
-            assert_eq!(
-                (ready.ports.as_slice(), ready.stopped),
-                (&[0, 2][..], false)
-            );
+            let waited = watch.wait(&ports, &stop, None, &clock, &mut ready);
+            waited.unwrap();
+            assert_eq!(ready.ports, [0, 2]);
+            assert!(!ready.stopped);
         }
         let mut buffers = RecvBuffers::new();
         ports[0].recv_batch(&mut buffers, &clock, |_| {}).unwrap();
