@@ -13,9 +13,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum NetError {
     /// The address or port cannot be had.
-    #[error(
-        "cannot open UDP port {addr}: {source} (is another program using it? choose another port)"
-    )]
+    #[error("cannot open UDP port {addr}: {source} ({})", next_step(source))]
     Bind {
         /// The address asked for.
         addr: SocketAddr,
@@ -58,6 +56,12 @@ pub enum NetError {
         /// What the system said.
         source: io::Error,
     },
+    /// The kernel cannot be told which sockets to watch.
+    #[error("cannot watch UDP ports: {source} (may it open more files? `ulimit -n` tells)")]
+    Watch {
+        /// What the system said.
+        source: io::Error,
+    },
     /// The lab was asked to serve an address outside 127.0.0.0/8.
     #[error("the lab only serves 127.0.0.0/8, not {addr} (choose an address such as 127.0.0.1)")]
     NotLoopback {
@@ -76,4 +80,18 @@ pub enum NetError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// What whoever could not have a port should try.
+fn next_step(refusal: &io::Error) -> &'static str {
+    match refusal.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; choose one of its own, or 0.0.0.0"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 need privilege; choose another port",
+        _ if refusal.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
+            "it may not open more files; `ulimit -n` tells how many"
+        }
+        _ => "is another program using it? choose another port",
+    }
 }

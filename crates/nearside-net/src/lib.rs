@@ -53,7 +53,7 @@ pub use error::NetError;
 pub use inspect::inspect;
 pub use outbox::Outbox;
 pub use place::{LoopbackPorts, run_node};
-pub use poll::{Ready, Stop, sharpen_timers, wait};
+pub use poll::{Ready, Stop, raise_file_limit, sharpen_timers, wait};
 pub use stamp::{ClockReading, ReadSpan, ReceivedAt, StampConverter};
 pub use udp::{Datagram, IcmpErrors, PortConfig, SendOutcome, SocketBuffers, UdpPort, Unreachable};
 pub use watch::Watch;

@@ -292,3 +292,49 @@ fn ipv6_works_alike_where_the_machine_has_it() {
     let outcome = port.send(client.local_addr().unwrap(), b"back", received[0].1);
     assert_eq!(outcome.unwrap(), SendOutcome::Sent);
 }
+
+#[test]
+fn a_quiet_port_takes_a_burst_of_any_size_in_order() {
+    let (clock, mut port) = open(localhost());
+    let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let mut buffers = RecvBuffers::new();
+    for burst in [1_u8, 1, 2, 3, 5, 31, 32, 33, 40, 1, 100, 4] {
+        let mut expected = Vec::new();
+        for number in 0..burst {
+            client.send_to(&[number], port.local_addr()).unwrap();
+            expected.push(vec![number]);
+        }
+        let mut came = Vec::new();
+        loop {
+            let taken = port.recv_batch(&mut buffers, &clock, |datagram| {
+                came.push(datagram.payload.to_vec());
+            });
+            // Fewer than a batch: nothing more waits, and nobody asks again.
+            if taken.unwrap() < RecvBuffers::BATCH {
+                break;
+            }
+        }
+        assert_eq!(came, expected, "after quiet times, {burst} at once");
+    }
+}
+
+#[test]
+fn a_single_datagram_of_an_outbox_leaves_by_itself_and_what_cannot_is_counted() {
+    let (_, port) = open(localhost());
+    let listener = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    let mut outbox = Outbox::default();
+    outbox.push(listener.local_addr().unwrap(), b"alone", None);
+    assert_eq!(port.send_all(&mut outbox), 0);
+    assert_eq!(outbox.bytes(), 0);
+    let mut buffer = [0; 16];
+    let (length, from) = listener.recv_from(&mut buffer).unwrap();
+    assert_eq!(
+        (&buffer[..length], from),
+        (&b"alone"[..], port.local_addr())
+    );
+    outbox.push((Ipv6Addr::LOCALHOST, 5).into(), b"another family", None);
+    assert_eq!(port.send_all(&mut outbox), 1);
+}

@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use nearside_net::{
-    IcmpErrors, MonotonicClock, NetError, Outbox, PortConfig, Ready, RecvBuffers, Stop, UdpPort,
+    IcmpErrors, MonotonicClock, NetError, Outbox, PortConfig, RecvBuffers, Stop, UdpPort,
     sharpen_timers,
 };
 use nearside_tunnel::crypto::{Chance, PublicKey};
@@ -64,8 +64,8 @@ impl Driver {
         orders: Receiver<Order>,
         told: Told,
     ) -> Result<Self, NetError> {
-        let mut ports = Ports::default();
-        ports.add(Use::Bell, bell);
+        let mut ports = Ports::new(&stop)?;
+        ports.add(Use::Bell, bell)?;
         open_world(&mut ports, &settings, &clock)?;
         let now = clock.now();
         let mut chance = Chance::from_seed(settings.seed);
@@ -121,7 +121,7 @@ impl Driver {
     }
 
     fn turn_until_stopped(&mut self) -> Result<(), NetError> {
-        let mut ready = Ready::default();
+        let mut ready = Vec::new();
         loop {
             let now = self.clock.now();
             if self.due <= now {
@@ -134,11 +134,13 @@ impl Driver {
             let until = self.due.min(self.next_sweep);
             let (stop, clock) = (&self.stop, &self.clock);
             self.ports.wait(stop, until, clock, &mut ready)?;
-            if ready.stopped {
+            if self.stop.is_stopped() {
                 return Ok(());
             }
-            for index in &ready.ports {
-                self.receive(*index)?;
+            for name in &ready {
+                if let Some(place) = self.ports.named(*name) {
+                    self.receive(place)?;
+                }
             }
         }
     }
@@ -277,13 +279,18 @@ impl Driver {
         };
         let (game, usage) = (proxy.game, Use::Plain(flow));
         if self.ports.of(usage).is_none() {
-            let any = any_address(game);
-            match UdpPort::bind(quiet(any), &self.clock) {
-                Ok(port) => self.ports.add(usage, port),
-                Err(_) => return,
-            }
+            // One that cannot be had is a lost packet; the next one tries again.
+            let Ok(()) = self.open(usage, any_address(game)) else {
+                return;
+            };
         }
         self.post(self.ports.place(usage), game, payload);
+    }
+
+    /// Opens a socket for one game.
+    fn open(&mut self, usage: Use, at: SocketAddr) -> Result<(), NetError> {
+        let port = UdpPort::bind(quiet(at), &self.clock)?;
+        self.ports.add(usage, port)
     }
 
     /// The server answers a plain flow.
@@ -335,10 +342,9 @@ impl Driver {
     fn post_to_server(&mut self, stream: Stream, to: SocketAddr, payload: &[u8]) {
         let usage = Use::Beside(stream.0, stream.1);
         if self.ports.of(usage).is_none() {
-            match UdpPort::bind(quiet(any_address(to)), &self.clock) {
-                Ok(port) => self.ports.add(usage, port),
-                Err(_) => return,
-            }
+            let Ok(()) = self.open(usage, any_address(to)) else {
+                return;
+            };
         }
         self.post(self.ports.place(usage), to, payload);
     }
@@ -620,17 +626,17 @@ fn open_world(
     clock: &MonotonicClock,
 ) -> Result<(), NetError> {
     let first = UdpPort::bind(known(settings.listen), clock)?;
-    ports.add(Use::World(0), first);
+    ports.add(Use::World(0), first)?;
     let six = settings.listen_v6.and_then(|six| {
         let port = UdpPort::bind(known(six), clock).ok()?;
-        ports.add(Use::World(0), port);
+        ports.add(Use::World(0), port).ok()?;
         Some(six)
     });
     for number in 1..settings.node.source_ports {
         for family in [Some(settings.listen), six].into_iter().flatten() {
             let any = SocketAddr::new(family.ip(), 0);
             let port = UdpPort::bind(quiet(any), clock)?;
-            ports.add(Use::World(number), port);
+            ports.add(Use::World(number), port)?;
         }
     }
     Ok(())
@@ -646,7 +652,7 @@ fn open_games(
         Role::Join => Games::None,
         Role::Library => Games::Library,
         Role::Proxy { listen, game } => {
-            ports.add(Use::Listen, UdpPort::bind(quiet(listen), clock)?);
+            ports.add(Use::Listen, UdpPort::bind(quiet(listen), clock)?)?;
             Games::Proxy(Proxy::new(game, first_flow, clock.now()))
         }
         Role::Expose { game, exits } => Games::Beside(Beside::new(game, exits)),

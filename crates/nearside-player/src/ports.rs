@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use nearside_net::{MonotonicClock, NetError, Ready, Stop, UdpPort, Watch};
+use nearside_net::{MonotonicClock, NetError, Stop, UdpPort, Watch};
 use nearside_types::Moment;
 
 use crate::games::Guest;
@@ -25,40 +25,54 @@ pub(crate) enum Use {
 /// One socket.
 #[derive(Debug)]
 pub(crate) struct Slot {
+    /// What its watch calls it; later ones have higher numbers.
+    name: u64,
     pub(crate) usage: Use,
     pub(crate) port: UdpPort,
 }
 
 /// The row.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ports {
     slots: Vec<Slot>,
-    /// Of the row as it is; none once that has changed.
-    watch: Option<Watch>,
+    watch: Watch,
+    next_name: u64,
 }
 
 impl Ports {
-    pub(crate) fn add(&mut self, usage: Use, port: UdpPort) {
-        self.slots.push(Slot { usage, port });
-        self.watch = None;
+    pub(crate) fn new(stop: &Stop) -> Result<Self, NetError> {
+        Ok(Self {
+            slots: Vec::new(),
+            watch: Watch::new(stop)?,
+            next_name: 0,
+        })
     }
 
-    /// Sleeps until a socket has something, or the moment has come.
+    pub(crate) fn add(&mut self, usage: Use, port: UdpPort) -> Result<(), NetError> {
+        let name = self.next_name;
+        self.watch.add(&port, name)?;
+        self.next_name += 1;
+        self.slots.push(Slot { name, usage, port });
+        Ok(())
+    }
+
+    /// Sleeps until a socket has something, or the moment has come; `ready` are the names of those that
+    /// have.
     pub(crate) fn wait(
-        &mut self,
+        &self,
         stop: &Stop,
         until: Moment,
         clock: &MonotonicClock,
-        ready: &mut Ready,
+        ready: &mut Vec<u64>,
     ) -> Result<(), NetError> {
-        let row = || self.slots.iter().map(|slot| &slot.port);
-        let watch = match self.watch.take() {
-            Some(watch) => watch,
-            None => Watch::over(row(), stop)?,
-        };
-        let waited = watch.wait(row(), stop, Some(until), clock, ready);
-        self.watch = Some(watch);
-        waited
+        let row = self.slots.iter().map(|slot| (slot.name, &slot.port));
+        self.watch.wait(row, stop, Some(until), clock, ready)
+    }
+
+    /// Where in the row a name is.
+    pub(crate) fn named(&self, name: u64) -> Option<usize> {
+        let place = self.slots.binary_search_by_key(&name, |slot| slot.name);
+        place.ok()
     }
 
     pub(crate) fn at(&mut self, index: usize) -> Option<&mut Slot> {
@@ -92,10 +106,6 @@ impl Ports {
 
     /// Closes the sockets that are of no use any more.
     pub(crate) fn retain(&mut self, keep: impl Fn(Use) -> bool) {
-        let before = self.slots.len();
         self.slots.retain(|slot| keep(slot.usage));
-        if self.slots.len() != before {
-            self.watch = None;
-        }
     }
 }

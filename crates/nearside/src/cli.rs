@@ -28,7 +28,7 @@ pub use origin::{
 };
 pub use player::{
     DetourExposeArgs, DetourJoinArgs, DetourPlayerArgs, DetourProxyArgs, DetourStatusArgs,
-    DirectoryWord, Switch, resolve,
+    DirectoryWord, GameWord, Switch,
 };
 
 /// Find the game servers near you.

@@ -268,6 +268,91 @@ fn a_game_goes_on_soon_when_expose_is_killed_and_started_again() {
     assert!(gap < Duration::from_secs(15), "{gap:?} under the same key");
 }
 
+/// Whether a game at this socket gets an answer through a proxy, within some tries.
+fn is_answered(player: &UdpSocket, local: SocketAddr) -> bool {
+    let patience = Some(Duration::from_millis(100));
+    player.set_read_timeout(patience).unwrap();
+    let mut buffer = [0; 100];
+    (0..50).any(|_| {
+        player.send_to(b"there?", local).unwrap();
+        player.recv(&mut buffer).is_ok()
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_may_open_no_more_files_goes_on_serving_those_it_knows() {
+    let scene = Scene::new("");
+    let _serving = scene.start();
+    let directory = format!("{}@{}", scene.key, scene.address);
+    let game = echo().to_string();
+    let start = |name: &str, arguments: &[&str]| {
+        let status = scene.folder.join(name);
+        let program = [
+            "detour",
+            name,
+            "--directory",
+            &directory,
+            "--status",
+            &status,
+        ];
+        process::nearside(&[&program[..], arguments].concat()).start()
+    };
+    let mut expose = start("expose", &["--game", &game]);
+    heard(&mut expose, "joined");
+    let mut proxy = start("proxy", &["--to", &game, "--listen", "127.0.0.1:0"]);
+    let line = heard(&mut proxy, "connect the game to");
+    let local: SocketAddr = line.rsplit(' ').next().unwrap().parse().unwrap();
+    let first = UdpSocket::bind("127.0.0.1:0").unwrap();
+    assert!(is_answered(&first, local));
+    // Room for a few sockets more, and then for none.
+    expose.may_open(24);
+    let crowd: Vec<UdpSocket> = (0..40)
+        .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap())
+        .collect();
+    for _ in 0..3 {
+        for player in &crowd {
+            player.send_to(b"me too", local).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let served = crowd.iter().filter(|player| {
+        player.set_nonblocking(true).unwrap();
+        player.recv(&mut [0; 100]).is_ok()
+    });
+    let served = served.count();
+    assert!((1..40).contains(&served), "{served} of 40 with 24 files");
+    assert!(is_answered(&first, local), "it was there before");
+    assert_eq!(expose.child.try_wait().unwrap(), None, "it lives");
+}
+
+#[test]
+fn games_that_nobody_can_be_are_refused_with_a_sentence() {
+    let directory = format!("{}@127.0.0.1:4800", "ab".repeat(32));
+    let with = |command: &'static str, more: [&'static str; 2]| {
+        [
+            "detour".to_owned(),
+            command.to_owned(),
+            "--directory".to_owned(),
+            directory.clone(),
+            more[0].to_owned(),
+            more[1].to_owned(),
+        ]
+    };
+    let refused = |command, more, words: &[&str]| {
+        let arguments = with(command, more);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        is_refused(&arguments, words);
+    };
+    refused("proxy", ["--to", "127.0.0.1"], &["HOST:PORT"]);
+    refused("proxy", ["--to", "127.0.0.1:0"], &["HOST:PORT"]);
+    refused("proxy", ["--to", "host:99999"], &["HOST:PORT"]);
+    refused("proxy", ["--to", "224.0.0.1:27960"], &["one machine"]);
+    refused("join", ["--exit", "0.0.0.0:27960"], &["one machine"]);
+    refused("expose", ["--game", "127.0.0.1:0"], &["no port"]);
+    is_refused(&["detour", "serve", "--seconds", "nan"], &["--seconds"]);
+}
+
 #[test]
 fn the_printed_configuration_is_one() {
     let folder = Folder::new();

@@ -105,6 +105,6 @@ pub struct DetourServeArgs {
     #[arg(long, alias = "print-openapi")]
     pub openapi: bool,
     /// End by itself after so many seconds
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = super::seconds)]
     pub seconds: Option<f64>,
 }

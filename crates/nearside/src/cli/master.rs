@@ -104,7 +104,7 @@ pub struct MasterArgs {
     #[arg(long, value_name = "FILE", env = "NEARSIDE_STEAM_KEY_FILE")]
     pub steam_key_file: Option<PathBuf>,
     /// End by itself after so many seconds
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = super::seconds)]
     pub seconds: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! Options of the programs that stand beside players, game servers and relays.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -45,10 +45,7 @@ impl FromStr for DirectoryWord {
             "write KEY@HOST:PORT, with the key that `nearside detour serve --print-key` prints";
         let (key, host) = text.split_once('@').ok_or(told)?;
         let key = key.parse().map_err(|error| format!("{error}; {told}"))?;
-        let port = host
-            .rsplit_once(':')
-            .and_then(|(_, port)| port.parse::<u16>().ok());
-        if port.is_none_or(|port| port == 0) {
+        if !has_port(host) {
             return Err(format!("`{host}` has no port; {told}"));
         }
         Ok(Self {
@@ -58,9 +55,60 @@ impl FromStr for DirectoryWord {
     }
 }
 
-/// The first address of a name with a port.
-pub fn resolve(host: &str) -> Result<SocketAddr, String> {
-    resolve_all(host).map(|found| found[0])
+/// Whether a name is followed by a port somebody can be at.
+fn has_port(host: &str) -> bool {
+    let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    matches!(port, Some(Ok(1..)))
+}
+
+/// A game server as players name it: `HOST:PORT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GameWord(String);
+
+impl GameWord {
+    /// Looks its name up; the first address counts.
+    pub fn resolve(&self) -> Result<SocketAddr, String> {
+        let found = resolve_all(&self.0)?[0];
+        one_machine(found)
+    }
+}
+
+impl FromStr for GameWord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if !has_port(text) {
+            let example = "write HOST:PORT, such as play.example:27960";
+            return Err(format!("`{text}` has no port of a game server; {example}"));
+        }
+        if let Ok(address) = text.parse() {
+            one_machine(address)?;
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// The address of a game server, written out.
+fn game_address(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| {
+        format!("`{text}` is no ADDRESS:PORT, such as 127.0.0.1:27960 or [::1]:27960")
+    })?;
+    match address.port() {
+        0 => Err(format!("`{text}` has no port: nobody is at 0")),
+        _ => one_machine(address),
+    }
+}
+
+/// A game server is one machine: nobody is at an address of all or of none.
+fn one_machine(address: SocketAddr) -> Result<SocketAddr, String> {
+    let ip = address.ip();
+    let is_broadcast = matches!(ip, IpAddr::V4(Ipv4Addr::BROADCAST));
+    match ip.is_unspecified() || ip.is_multicast() || is_broadcast {
+        true => Err(format!(
+            "{ip} is no address of one machine; name the game server's"
+        )),
+        false => Ok(address),
+    }
 }
 
 /// All addresses of a name with a port: one at least.
@@ -69,10 +117,9 @@ fn resolve_all(host: &str) -> Result<Vec<SocketAddr>, String> {
         .to_socket_addrs()
         .map_err(|error| format!("cannot find `{host}`: {error}"))?;
     let found: Vec<SocketAddr> = found.collect();
-    match found.first() {
-        None => Err(format!("`{host}` has no address")),
-        Some(first) if first.port() == 0 => Err(format!("`{host}` has no port: nobody is at 0")),
-        Some(_) => Ok(found),
+    match found.is_empty() {
+        true => Err(format!("`{host}` has no address")),
+        false => Ok(found),
     }
 }
 
@@ -160,7 +207,7 @@ pub struct DetourJoinArgs {
     /// Be a way out to this game server for players whose directory trusts us with that; may be
     /// given several times. Nothing else can be reached through us
     #[arg(long, value_name = "HOST:PORT")]
-    pub exit: Vec<String>,
+    pub exit: Vec<GameWord>,
 }
 
 /// Options of `nearside detour proxy`.
@@ -181,7 +228,7 @@ pub struct DetourProxyArgs {
 
     /// The game server, as the game would name it
     #[arg(long, value_name = "HOST:PORT")]
-    pub to: String,
+    pub to: GameWord,
 
     /// Where the game connects instead [default: 127.0.0.1 and the game server's port]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -212,11 +259,11 @@ pub struct DetourExposeArgs {
     pub player: DetourPlayerArgs,
 
     /// The game server, as it is reached from here
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = game_address)]
     pub game: SocketAddr,
 
     /// The port players know the game server by [default: the one of --game]
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub public_port: Option<u16>,
 }
 
@@ -228,7 +275,7 @@ pub struct DetourExposeArgs {
   nearside detour status --json | jq '.links[].gain_us'
   nearside detour status --compare on     wait half a minute, then look again
 
-Exit codes: 0 shown; 1 no program runs, or --compare on where no path is chosen; 2 bad usage; 3 the
+Exit codes: 0 shown; 1 no program runs, or --compare on where there is no choice of paths; 2 bad usage; 3 the
 program at --socket does not answer.")]
 pub struct DetourStatusArgs {
     /// Which program to ask [default: all of the user's that run]
@@ -283,10 +330,31 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_at_port_0() {
-        assert!(resolve("127.0.0.1:27960").is_ok());
-        let why = resolve("127.0.0.1:0").unwrap_err();
-        assert!(why.contains("no port"), "{why}");
+    fn a_game_server_is_one_machine_with_a_port() {
+        for good in ["127.0.0.1:27960", "[::1]:27960", "play.example:1"] {
+            assert!(good.parse::<GameWord>().is_ok(), "{good}");
+        }
+        for bad in ["127.0.0.1", "127.0.0.1:0", "host:99999", "[::1]", "host:"] {
+            let why = bad.parse::<GameWord>().unwrap_err();
+            assert!(why.contains("HOST:PORT"), "{why}");
+        }
+        for nobody in [
+            "0.0.0.0:5",
+            "224.0.0.1:5",
+            "255.255.255.255:5",
+            "[ff02::1]:5",
+        ] {
+            let why = nobody.parse::<GameWord>().unwrap_err();
+            assert!(why.contains("one machine"), "{why}");
+            assert_eq!(game_address(nobody).unwrap_err(), why);
+        }
+        assert!(game_address("127.0.0.1:0").unwrap_err().contains("no port"));
+        assert!(
+            game_address("localhost:5")
+                .unwrap_err()
+                .contains("ADDRESS:PORT")
+        );
+        assert!(game_address("127.0.0.1:5").is_ok());
     }
 
     #[test]

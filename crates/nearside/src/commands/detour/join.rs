@@ -4,13 +4,13 @@ use anyhow::{Result, anyhow};
 use nearside_player::Role;
 use nearside_tunnel::messages::Capacity;
 
-use crate::cli::{DetourJoinArgs, resolve};
+use crate::cli::{DetourJoinArgs, GameWord};
 use crate::exit::{Exit, WorldFailure};
 
 use super::line::{self, Program};
 
 pub(super) fn run(args: &DetourJoinArgs) -> Result<Exit> {
-    let exits: Result<Vec<_>, String> = args.exit.iter().map(|host| resolve(host)).collect();
+    let exits: Result<Vec<_>, String> = args.exit.iter().map(GameWord::resolve).collect();
     let exits = exits.map_err(|error| anyhow!(WorldFailure(error)))?;
     let role = match exits.is_empty() {
         true => Role::Join,

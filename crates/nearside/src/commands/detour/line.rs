@@ -65,6 +65,7 @@ pub(super) fn capacity(args: &DetourPlayerArgs, usual: Capacity) -> Capacity {
 pub(super) fn run(args: &DetourPlayerArgs, program: Program) -> Result<Exit> {
     let greeting = program.greeting;
     refuse_idle_limits(args, &program)?;
+    nearside_net::raise_file_limit();
     let player = Player::start(settings(args, program)?)
         .map_err(|error| anyhow!(WorldFailure(error.to_string())))?;
     let stop = player.stopper();

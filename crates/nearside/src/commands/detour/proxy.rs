@@ -5,13 +5,16 @@ use std::net::Ipv4Addr;
 use anyhow::{Result, anyhow};
 use nearside_player::Role;
 
-use crate::cli::{DetourProxyArgs, resolve};
+use crate::cli::DetourProxyArgs;
 use crate::exit::{Exit, WorldFailure};
 
 use super::line::{self, Program};
 
 pub(super) fn run(args: &DetourProxyArgs) -> Result<Exit> {
-    let game = resolve(&args.to).map_err(|error| anyhow!(WorldFailure(error)))?;
+    let game = args
+        .to
+        .resolve()
+        .map_err(|error| anyhow!(WorldFailure(error)))?;
     let usual = (Ipv4Addr::LOCALHOST, game.port()).into();
     let listen = args.listen.unwrap_or(usual);
     let role = Role::Proxy { listen, game };

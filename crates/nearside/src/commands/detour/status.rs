@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -241,7 +242,7 @@ pub(super) fn run(args: &DetourStatusArgs) -> Result<Exit> {
     };
     let views = ask(args, question)?;
     show(args, &views, Clear::No)?;
-    let is_vain = question == COMPARE_ON && !views.is_empty() && !views.iter().any(leads_a_link);
+    let is_vain = question == COMPARE_ON && !views.is_empty() && !views.iter().any(has_a_choice);
     if let Some(said) = said_of_comparison(args.compare, &views) {
         writeln!(io::stderr(), "{said}")?;
     }
@@ -257,9 +258,13 @@ fn said_of_comparison(compare: Option<Switch>, views: &[Value]) -> Option<&'stat
     match compare? {
         _ if views.is_empty() => None,
         Switch::Off => Some("no comparison any more"),
-        Switch::On if views.iter().any(leads_a_link) => Some(
+        Switch::On if views.iter().any(has_a_choice) => Some(
             "the comparison began: while a game is played, packets take the direct path and the detour \
              in turns; look again in half a minute (`nearside detour status`)",
+        ),
+        Switch::On if views.iter().any(leads_a_link) => Some(
+            "no detour is known yet: the comparison begins with the first one that is found (`nearside \
+             detour status` shows the paths)",
         ),
         Switch::On => Some(
             "nothing to compare: paths are chosen at the player's side (`nearside detour proxy`), where \
@@ -270,8 +275,18 @@ fn said_of_comparison(compare: Option<Switch>, views: &[Value]) -> Option<&'stat
 
 /// Whether a program chooses the path of a link: those alone can be compared.
 fn leads_a_link(view: &Value) -> bool {
-    let links = view["links"].as_array();
-    links.is_some_and(|links| links.iter().any(|link| link["leads"] == true))
+    led_links(view).next().is_some()
+}
+
+/// Whether it has two paths to choose from.
+fn has_a_choice(view: &Value) -> bool {
+    let paths = |link: &Value| link["paths"].as_array().map_or(0, Vec::len);
+    led_links(view).any(|link| paths(link) > 1)
+}
+
+fn led_links(view: &Value) -> impl Iterator<Item = &Value> {
+    let links = view["links"].as_array().into_iter().flatten();
+    links.filter(|link| link["leads"] == true)
 }
 
 /// Looks again every second, until Ctrl-C or nobody reads.
@@ -320,7 +335,7 @@ fn ask(args: &DetourStatusArgs, question: &str) -> Result<Vec<Value>> {
                 view.map_err(|error| anyhow!(crate::exit::WorldFailure(format!("{error:#}"))))?;
             Ok(vec![view])
         }
-        None => Ok(ask_all(question)),
+        None => Ok(ask_all(question)?),
     }
 }
 
@@ -357,12 +372,38 @@ fn sockets(folder: &Path) -> Vec<PathBuf> {
     sockets
 }
 
-/// Every program of the user's that answers.
-fn ask_all(question: &str) -> Vec<Value> {
-    sockets(&folder())
-        .iter()
-        .filter_map(|path| socket::ask(path, question).ok())
-        .collect()
+/// Every program of the user's that answers; one that holds its socket and does not is named. All are
+/// asked at once, so that it holds up nobody longer than itself.
+fn ask_all(question: &str) -> io::Result<Vec<Value>> {
+    let paths = sockets(&folder());
+    let answers: Vec<Option<Result<Value>>> = thread::scope(|scope| {
+        let ask = |path| move || socket::ask(path, question);
+        let asked: Vec<_> = paths.iter().map(|path| scope.spawn(ask(path))).collect();
+        asked.into_iter().map(|one| one.join().ok()).collect()
+    });
+    let mut views = Vec::new();
+    for (path, answer) in paths.iter().zip(answers) {
+        match answer {
+            Some(Ok(view)) => views.push(view),
+            Some(Err(error)) if is_late(&error) => {
+                let path = path.display();
+                writeln!(io::stderr(), "the program at {path} does not answer")?;
+            }
+            // What a program left behind that was killed.
+            _ => {}
+        }
+    }
+    Ok(views)
+}
+
+/// Whether somebody was there who said nothing in time.
+fn is_late(error: &anyhow::Error) -> bool {
+    let io = error.root_cause().downcast_ref::<io::Error>();
+    let kind = io.map(io::Error::kind);
+    matches!(
+        kind,
+        Some(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+    )
 }
 
 /// A view in sentences and a small table.
@@ -554,7 +595,7 @@ mod tests {
 
     #[test]
     fn only_who_chooses_a_path_can_compare() {
-        let view = |leads| json!({ "links": [{ "leads": leads }] });
+        let view = |leads| json!({ "links": [{ "leads": leads, "paths": [{}, {}] }] });
         assert!(leads_a_link(&view(true)));
         assert!(!leads_a_link(&view(false)));
         assert!(!leads_a_link(&json!({ "links": [] })));
@@ -563,5 +604,9 @@ mod tests {
         assert!(said(Switch::On, false).unwrap().contains("nothing"));
         assert!(said(Switch::Off, true).unwrap().contains("no comparison"));
         assert_eq!(said_of_comparison(None, &[view(true)]), None);
+        let alone = json!({ "links": [{ "leads": true, "paths": [{}] }] });
+        assert!(leads_a_link(&alone) && !has_a_choice(&alone));
+        let said = said_of_comparison(Some(Switch::On), &[alone]).unwrap();
+        assert!(said.contains("no detour is known yet"), "{said}");
     }
 }
