@@ -1,0 +1,147 @@
+//! Servers in the order of lists, apart by all that questions usually name: traits, number and game.
+//!
+//! A server lies in one group, so there is one order however many conditions have an index. Traits stand
+//! before number and game: a question steps from one signature (servers with the same traits) to the
+//! next that occurs, leaves out those that it excludes, and meets only groups that are its own. So
+//! neither the servers nor the games of others cost it time, only how many signatures occur: dozens, and
+//! 4,608 if somebody registers one server of each kind.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nearside_types::ServerAddr;
+
+use crate::hashes::Hash32;
+use crate::server::Family;
+use crate::slots::SlotId;
+use crate::traits::Traits;
+
+/// Where a server stands in lists: AS and address.
+pub(crate) type Place = (u32, ServerAddr);
+
+/// Servers of one group in the order of lists.
+pub(crate) type Places = BTreeMap<Place, SlotId>;
+
+/// Servers that are asked for together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Group {
+    pub(crate) family: Family,
+    pub(crate) traits: Traits,
+    /// The protocol of the Quake 3 family, where clients always name it; the app id of Steam.
+    pub(crate) number: u32,
+    pub(crate) game: Hash32,
+}
+
+/// Which groups a question names: all of a family, or those of one number, one game or both.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named {
+    pub(crate) family: Family,
+    pub(crate) number: Option<u32>,
+    pub(crate) game: Option<Hash32>,
+}
+
+/// The groups that have a server.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    order: BTreeMap<Group, Places>,
+    /// The groups in the order of games, for those who name one.
+    games: BTreeSet<(Family, Hash32, Traits, u32)>,
+}
+
+impl Groups {
+    pub(crate) fn insert(&mut self, group: Group, place: Place, id: SlotId) {
+        self.order.entry(group).or_default().insert(place, id);
+        self.games.insert(by_game(group));
+    }
+
+    pub(crate) fn remove(&mut self, group: Group, place: Place) {
+        let Some(places) = self.order.get_mut(&group) else {
+            return;
+        };
+        places.remove(&place);
+        if places.is_empty() {
+            self.order.remove(&group);
+            self.games.remove(&by_game(group));
+        }
+    }
+
+    /// The groups with some names and with traits that are wanted.
+    pub(crate) fn select(&self, named: Named, is_wanted: impl Fn(Traits) -> bool) -> Vec<&Places> {
+        let (first, last) = named
+            .number
+            .map_or((0, u32::MAX), |number| (number, number));
+        let mut found = Vec::new();
+        match named.game {
+            Some(game) => {
+                let of_game = |traits, number| (named.family, game, traits, number);
+                for traits in self
+                    .signatures_of_game(named.family, game)
+                    .filter(|t| is_wanted(*t))
+                {
+                    let groups = self
+                        .games
+                        .range(of_game(traits, first)..=of_game(traits, last));
+                    found.extend(groups.filter_map(|key| self.order.get(&of_key(*key))));
+                }
+            }
+            None => {
+                let group = |traits, number, game| Group {
+                    family: named.family,
+                    traits,
+                    number,
+                    game,
+                };
+                for traits in self.signatures(named.family).filter(|t| is_wanted(*t)) {
+                    let from = group(traits, first, Hash32::FIRST);
+                    let to = group(traits, last, Hash32::LAST);
+                    found.extend(self.order.range(from..=to).map(|(_, places)| places));
+                }
+            }
+        }
+        found
+    }
+
+    fn signatures(&self, family: Family) -> impl Iterator<Item = Traits> {
+        steps(move |traits| {
+            let from = Group {
+                family,
+                traits,
+                number: 0,
+                game: Hash32::FIRST,
+            };
+            let (group, _) = self.order.range(from..).next()?;
+            (group.family == family).then_some(group.traits)
+        })
+    }
+
+    fn signatures_of_game(&self, family: Family, game: Hash32) -> impl Iterator<Item = Traits> {
+        steps(move |traits| {
+            let key = self.games.range((family, game, traits, 0)..).next()?;
+            ((key.0, key.1) == (family, game)).then_some(key.2)
+        })
+    }
+}
+
+#[cfg(test)]
+impl Groups {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.games.is_empty() && self.order.is_empty()
+    }
+}
+
+/// The traits that occur in an order, each once: `next` gives the first from some on.
+pub(crate) fn steps(next: impl Fn(Traits) -> Option<Traits>) -> impl Iterator<Item = Traits> {
+    std::iter::successors(next(Traits::FIRST), move |traits| next(traits.next()?))
+}
+
+const fn by_game(group: Group) -> (Family, Hash32, Traits, u32) {
+    (group.family, group.game, group.traits, group.number)
+}
+
+const fn of_key((family, game, traits, number): (Family, Hash32, Traits, u32)) -> Group {
+    Group {
+        family,
+        traits,
+        number,
+        game,
+    }
+}
