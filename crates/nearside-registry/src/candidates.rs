@@ -120,7 +120,7 @@ impl Part<'_> {
         shelf: &'b Shelf,
     ) -> Box<dyn Iterator<Item = SlotId> + 'b> {
         match self {
-            Self::Group(places) => Box::new(places.values().copied()),
+            Self::Group(places) => Box::new(places.ids()),
             Self::With(text) => {
                 let is_wanted = |traits| question.could_select(traits);
                 Box::new(shelf.marks.with(*text, is_wanted))

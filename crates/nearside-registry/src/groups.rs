@@ -7,6 +7,7 @@
 //! 4,608 if somebody registers one server of each kind.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use nearside_types::ServerAddr;
 
@@ -18,8 +19,37 @@ use crate::traits::Traits;
 /// Where a server stands in lists: AS and address.
 pub(crate) type Place = (u32, ServerAddr);
 
-/// Servers of one group in the order of lists.
-pub(crate) type Places = BTreeMap<Place, SlotId>;
+/// Servers of one group in the order of lists. Address families are never together, since that is a
+/// trait; apart, an IPv4 place takes half the room.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    v4: BTreeMap<(u32, Ipv4Addr, u16), SlotId>,
+    v6: BTreeMap<(u32, Ipv6Addr, u16), SlotId>,
+}
+
+impl Places {
+    fn insert(&mut self, (asn, addr): Place, id: SlotId) {
+        match addr.ip() {
+            IpAddr::V4(ip) => self.v4.insert((asn, ip, addr.port()), id),
+            IpAddr::V6(ip) => self.v6.insert((asn, ip, addr.port()), id),
+        };
+    }
+
+    fn remove(&mut self, (asn, addr): Place) {
+        match addr.ip() {
+            IpAddr::V4(ip) => self.v4.remove(&(asn, ip, addr.port())),
+            IpAddr::V6(ip) => self.v6.remove(&(asn, ip, addr.port())),
+        };
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.v4.len() + self.v6.len()
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = SlotId> {
+        self.v4.values().chain(self.v6.values()).copied()
+    }
+}
 
 /// Servers that are asked for together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +87,8 @@ impl Groups {
         let Some(places) = self.order.get_mut(&group) else {
             return;
         };
-        places.remove(&place);
-        if places.is_empty() {
+        places.remove(place);
+        if places.len() == 0 {
             self.order.remove(&group);
             self.games.remove(&by_game(group));
         }
