@@ -28,27 +28,34 @@ enum Part<'a> {
 
 impl<'a> Candidates<'a> {
     /// The fewest that an index leaves.
-    pub(crate) fn of(question: &Question, shelf: &'a Shelf) -> Self {
-        let groups = Self::of_groups(question, shelf);
-        let indexed = question.tests.iter();
-        let indexed = indexed.filter_map(|test| Self::of_test(question.family, test, shelf));
-        indexed.fold(groups, Self::fewer)
+    pub(crate) fn of(question: &'a Question, shelf: &'a Shelf) -> Self {
+        let tests = question.tests.iter();
+        let indexed = tests.filter_map(|test| Self::of_test(question.family, test, shelf));
+        let fewest = indexed.reduce(Self::fewer);
+        let most = fewest.as_ref().map_or(usize::MAX, |fewest| fewest.count);
+        let groups = Self::of_groups(question, shelf, most);
+        groups.or(fewest).unwrap_or_default()
     }
 
-    fn of_groups(question: &Question, shelf: &'a Shelf) -> Self {
+    /// Those of the groups that it names; `None` as soon as they are not fewer than `most`, so that
+    /// somebody with many games does not make others count them.
+    fn of_groups(question: &'a Question, shelf: &'a Shelf, most: usize) -> Option<Self> {
         let game = question.game.as_ref();
         let named = Named {
             family: question.family,
             number: question.number,
             game: game.map(|game| shelf.hashes.text(question.family, Text::Game, game)),
         };
-        let places = shelf
-            .groups
-            .select(named, |traits| question.could_select(traits));
-        Self {
-            count: places.iter().map(|places| places.len()).sum(),
-            parts: places.into_iter().map(Part::Group).collect(),
+        let mut found = Self::default();
+        let is_wanted = |traits| question.could_select(traits);
+        for places in shelf.groups.select(named, is_wanted) {
+            found.count += places.len();
+            if found.count >= most {
+                return None;
+            }
+            found.parts.push(Part::Group(places));
         }
+        Some(found)
     }
 
     /// Those for whom a test may hold, if it has an index.

@@ -94,50 +94,41 @@ impl Groups {
         }
     }
 
-    /// The groups with some names and with traits that are wanted.
-    pub(crate) fn select(&self, named: Named, is_wanted: impl Fn(Traits) -> bool) -> Vec<&Places> {
-        let (first, last) = named
-            .number
-            .map_or((0, u32::MAX), |number| (number, number));
-        let mut found = Vec::new();
-        match named.game {
+    /// The groups with some names and with traits that are wanted, found as they are taken.
+    pub(crate) fn select<'a>(
+        &'a self,
+        named: Named,
+        is_wanted: impl Fn(Traits) -> bool + 'a,
+    ) -> Box<dyn Iterator<Item = &'a Places> + 'a> {
+        let Named { family, game, .. } = named;
+        let is_wanted = move |traits: &Traits| is_wanted(*traits);
+        let (first, last) = match named.number {
+            Some(number) => (number, number),
+            None => (u32::MIN, u32::MAX),
+        };
+        match game {
             Some(game) => {
-                let of_game = |traits, number| (named.family, game, traits, number);
-                for traits in self
-                    .signatures_of_game(named.family, game)
-                    .filter(|t| is_wanted(*t))
-                {
-                    let groups = self
-                        .games
-                        .range(of_game(traits, first)..=of_game(traits, last));
-                    found.extend(groups.filter_map(|key| self.order.get(&of_key(*key))));
-                }
+                let signatures = self.signatures_of_game(family, game).filter(is_wanted);
+                Box::new(signatures.flat_map(move |traits| {
+                    let key = |number| (family, game, traits, number);
+                    let groups = self.games.range(key(first)..=key(last));
+                    groups.filter_map(|key| self.order.get(&of_key(*key)))
+                }))
             }
             None => {
-                let group = |traits, number, game| Group {
-                    family: named.family,
-                    traits,
-                    number,
-                    game,
-                };
-                for traits in self.signatures(named.family).filter(|t| is_wanted(*t)) {
-                    let from = group(traits, first, Hash32::FIRST);
-                    let to = group(traits, last, Hash32::LAST);
-                    found.extend(self.order.range(from..=to).map(|(_, places)| places));
-                }
+                let signatures = self.signatures(family).filter(is_wanted);
+                Box::new(signatures.flat_map(move |traits| {
+                    let from = of_key((family, Hash32::FIRST, traits, first));
+                    let to = of_key((family, Hash32::LAST, traits, last));
+                    self.order.range(from..=to).map(|(_, places)| places)
+                }))
             }
         }
-        found
     }
 
     fn signatures(&self, family: Family) -> impl Iterator<Item = Traits> {
         steps(move |traits| {
-            let from = Group {
-                family,
-                traits,
-                number: 0,
-                game: Hash32::FIRST,
-            };
+            let from = of_key((family, Hash32::FIRST, traits, u32::MIN));
             let (group, _) = self.order.range(from..).next()?;
             (group.family == family).then_some(group.traits)
         })
