@@ -132,7 +132,7 @@ impl Bench<'_> {
                 found.row(kind.name(), servers, lists, Some(echo));
             }
             for kind in ListKind::UNUSUAL {
-                let lists = clients::of_master(&master, self.stop, kind)?;
+                let lists = clients::of_new(&master, self.stop, kind)?;
                 found.row(kind.name(), servers, lists, None);
             }
             drop(master);
@@ -393,5 +393,24 @@ mod tests {
         let verdicts = found.verdicts();
         let kept = verdicts.iter().find(|verdict| verdict.what.contains(KEPT));
         assert_eq!(kept.and_then(|verdict| verdict.met), Some(false));
+    }
+
+    #[test]
+    fn questions_that_grow_with_the_number_of_servers_are_judged() {
+        let traffic = |cpu_s| {
+            let traffic = Traffic {
+                cpu_s,
+                ..Traffic::default()
+            };
+            (1.0, traffic)
+        };
+        let mut found = Found::default();
+        for (servers, cpu_s) in [(10, 1.0), (1000, 2.1)] {
+            found.row(ListKind::NewMap.name(), servers, traffic(cpu_s), None);
+            found.row(ListKind::NewFlags.name(), servers, traffic(1.0), None);
+            found.memory.push((servers, 1.0, None));
+        }
+        let met: Vec<Option<bool>> = found.growth().map(|verdict| verdict.met).collect();
+        assert_eq!(met[..3], [Some(false), Some(true), None]);
     }
 }
