@@ -174,7 +174,7 @@ fn answer(number: u32, asked: Asked, round: u32) -> Vec<u8> {
         true => "rare".to_owned(),
         false => (number % 10).to_string(),
     };
-    let password = u32::from(number < 2 * RARE && number / 2 % 2 == 0);
+    let password = u32::from(number < 2 * RARE && (number / 2).is_multiple_of(2));
     match asked {
         Asked::Info(challenge) => {
             let mut out = b"\xFF\xFF\xFF\xFFinfoResponse\n".to_vec();

@@ -15,7 +15,7 @@ use nearside_wire::steam;
 
 use super::echo::Echo;
 use super::process::Measured;
-use super::{Counted, ROUNDS, Traffic};
+use super::{Counted, Traffic};
 use crate::fleet::RARE;
 
 /// What clients ask for.
@@ -94,8 +94,8 @@ impl ListKind {
             | Self::NewFlags
             | Self::NewMapAndFlags
             | Self::NewAddress
-            | Self::NewMode => 2_500,
-            Self::NewName => 10,
+            | Self::NewMode => 1_500,
+            Self::NewName => 6,
         }
     }
 
@@ -114,13 +114,16 @@ impl ListKind {
     /// takes so long that others would only wait for it.
     const fn clients(self) -> usize {
         match self {
-            Self::Whole | Self::Filtered | Self::Paged | Self::PagedFiltered => CLIENTS,
-            _ => 1,
+            Self::NewName => 1,
+            _ => CLIENTS,
         }
     }
 }
 
 const CLIENTS: usize = 16;
+
+/// How often new questions are asked.
+const ROUNDS_OF_NEW: usize = 5;
 
 /// After so long a master's allowance for new questions is full again.
 const SAVED_UP: Duration = Duration::from_secs(5);
@@ -225,16 +228,22 @@ pub(super) fn of_master(master: &Measured, stop: &Stop, kind: ListKind) -> Resul
     of(master, &mut clients, stop, kind.count(), &clock)
 }
 
-/// What nobody asked before, in rounds; the one in the middle counts. What was saved up is enough for all
-/// of them.
+/// What nobody asked before, in rounds; the cheapest counts, since other work on the machine can only add
+/// to what a question takes. What was saved up is enough for all of them.
 pub(super) fn of_new(master: &Measured, stop: &Stop, kind: ListKind) -> Result<Counted> {
     std::thread::sleep(SAVED_UP);
     let clock = MonotonicClock::start();
     let mut clients = open(master.addr, kind, &clock)?;
-    let mut round = || of(master, &mut clients, stop, kind.count(), &clock);
-    let mut rounds: Vec<Counted> = (0..ROUNDS).map(|_| round()).collect::<Result<_>>()?;
-    rounds.sort_by(|(_, one), (_, other)| one.cpu_s.total_cmp(&other.cpu_s));
-    Ok(rounds[ROUNDS / 2])
+    let mut cheapest = of(master, &mut clients, stop, kind.count(), &clock)?;
+    for _ in 1..ROUNDS_OF_NEW {
+        // Apart, so that one disturbance does not meet all.
+        std::thread::sleep(Duration::from_millis(500));
+        let round = of(master, &mut clients, stop, kind.count(), &clock)?;
+        if round.1.cpu_s < cheapest.1.cpu_s {
+            cheapest = round;
+        }
+    }
+    Ok(cheapest)
 }
 
 /// The same clients with an echo that answers each question with one full page.
