@@ -8,22 +8,21 @@ use nearside_types::{Asn, ServerAddr};
 
 use crate::budget::network;
 use crate::refusals::Refusal;
+use crate::server::Standing;
 use crate::settings::Settings;
+use crate::shelf::Shelf;
 
-/// Counts of registered servers, kept up to date by the registry.
+/// Counts of registered servers, kept up to date by the registry. Those of one address are counted on
+/// the shelf, which finds them.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    addresses: PerAddress,
     /// By the first address of each /24 and /48.
     networks: PerAddress,
     systems: HashMap<Asn, u32>,
-    /// Servers that other masters list, which take nobody's place.
-    followed: PerAddress,
 }
 
 impl Counts {
     pub(crate) fn add(&mut self, addr: ServerAddr, asn: Option<Asn>) {
-        self.addresses.add(addr.ip());
         self.networks.add(network(addr.ip()).network());
         if let Some(asn) = asn {
             *self.systems.entry(asn).or_default() += 1;
@@ -31,43 +30,25 @@ impl Counts {
     }
 
     pub(crate) fn remove(&mut self, addr: ServerAddr, asn: Option<Asn>) {
-        self.addresses.remove(addr.ip());
         self.networks.remove(network(addr.ip()).network());
         if let Some(asn) = asn {
             take_one(&mut self.systems, &asn);
         }
     }
 
-    pub(crate) fn add_followed(&mut self, ip: IpAddr) {
-        self.followed.add(ip);
-    }
-
-    pub(crate) fn remove_followed(&mut self, ip: IpAddr) {
-        self.followed.remove(ip);
-    }
-
-    /// Whether one more server there may be followed. Registered ones do not count, nor the network:
-    /// somebody else's list has caps of its own.
-    pub(crate) fn has_room_for_followed(
-        &self,
-        settings: &Settings,
-        ip: IpAddr,
-        asn: Option<Asn>,
-    ) -> bool {
-        settings.is_uncapped(ip, asn) || self.followed.count(ip) < settings.servers_per_address
-    }
-
     /// Whether one more server may register there, and which cap forbids it.
     pub(crate) fn room_for(
         &self,
         settings: &Settings,
+        shelf: &Shelf,
         addr: ServerAddr,
         asn: Option<Asn>,
     ) -> Result<(), Refusal> {
         if settings.is_uncapped(addr.ip(), asn) {
             return Ok(());
         }
-        if self.addresses.count(addr.ip()) >= settings.servers_per_address {
+        let counts = |standing| standing != Standing::Followed;
+        if !has_place(settings, shelf, addr.ip(), counts) {
             return Err(Refusal::AddressFull(settings.servers_per_address));
         }
         let network = network(addr.ip()).network();
@@ -81,6 +62,32 @@ impl Counts {
         }
         Ok(())
     }
+}
+
+/// Whether one more server there may be followed. Registered ones do not count, nor the network:
+/// somebody else's list has caps of its own.
+pub(crate) fn has_room_for_followed(
+    settings: &Settings,
+    shelf: &Shelf,
+    ip: IpAddr,
+    asn: Option<Asn>,
+) -> bool {
+    let counts = |standing| standing == Standing::Followed;
+    settings.is_uncapped(ip, asn) || has_place(settings, shelf, ip, counts)
+}
+
+/// Whether an address has fewer servers of a standing than the cap.
+fn has_place(
+    settings: &Settings,
+    shelf: &Shelf,
+    ip: IpAddr,
+    counts: impl Fn(Standing) -> bool,
+) -> bool {
+    let most = settings.servers_per_address as usize;
+    let there = shelf
+        .at_address(ip)
+        .filter(|server| counts(server.standing));
+    there.take(most).count() < most
 }
 
 /// Counts by address; the two families apart, since one table for both would take three times the

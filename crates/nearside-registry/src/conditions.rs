@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 
 use nearside_types::ServerAddr;
-use nearside_wire::steam::{Combine, Condition};
+use nearside_wire::steam::{Combine, Condition, Region};
 
-use crate::server::{Facts, Server, Standing, Text};
+use crate::region::is_in;
+use crate::server::{Facts, Server, Text};
+use crate::traits::{Trait, Traits};
 
 /// One condition as it is tested.
 #[derive(Debug)]
@@ -23,10 +25,10 @@ pub(crate) enum Test {
     AnyTag(Text, Vec<Vec<u8>>),
     /// The game has this number, or has another.
     App { id: Option<u32>, wanted: bool },
-    /// A password is needed, or is not.
-    Password(bool),
-    /// Something holds that is known of every server.
-    Holds(fn(&Server) -> bool),
+    /// The server has a trait, or has it not.
+    Trait(Trait, bool),
+    /// The server is in a region.
+    Region(Region),
     /// The server is at this address, or at this port of it.
     Address(Option<IpAddr>, Option<ServerAddr>),
     /// Several, combined.
@@ -45,8 +47,8 @@ impl Test {
 
     fn of_pair(key: &[u8], value: &[u8]) -> Self {
         let on = value != b"0";
-        let wants = |holds: fn(&Server) -> bool| match on {
-            true => Self::Holds(holds),
+        let wants = |one, wanted| match on {
+            true => Self::Trait(one, wanted),
             false => Self::Nothing,
         };
         let app = |wanted| Self::App {
@@ -58,23 +60,23 @@ impl Test {
             b"map" => Self::Text(Text::Map, value.to_vec()),
             b"appid" => app(true),
             b"napp" | b"nappid" => app(false),
-            b"dedicated" => wants(|server| server.facts.flags.dedicated),
-            b"type" if value == b"d" => Self::Holds(|server| server.facts.flags.dedicated),
-            b"secure" => wants(|server| server.facts.flags.secure),
-            b"linux" => wants(|server| server.facts.flags.linux),
-            b"proxy" => wants(|server| server.facts.flags.proxy),
-            b"password" => Self::Password(on),
+            b"dedicated" => wants(Trait::Dedicated, true),
+            b"type" if value == b"d" => Self::Trait(Trait::Dedicated, true),
+            b"secure" => wants(Trait::Secure, true),
+            b"linux" => wants(Trait::Linux, true),
+            b"proxy" => wants(Trait::Proxy, true),
+            b"password" => Self::Trait(Trait::Password, on),
             // "Is not empty", "is not full", "is empty": the keys say less than they seem to.
-            b"empty" => wants(|server| !server.facts.is_empty()),
-            b"full" => wants(|server| !server.facts.is_full()),
-            b"noplayers" => wants(|server| server.facts.is_empty()),
+            b"empty" => wants(Trait::Empty, false),
+            b"full" => wants(Trait::Full, false),
+            b"noplayers" => wants(Trait::Empty, true),
             b"gametype" => Self::AllTags(Text::Mode, tags_of(value)),
             b"gamedata" => Self::AllTags(Text::Data, tags_of(value)),
             b"gamedataor" => Self::AnyTag(Text::Data, tags_of(value)),
             b"name_match" => Self::Like(Text::Name, value.to_vec()),
             b"version_match" => Self::Like(Text::Version, value.to_vec()),
             b"gameaddr" => Self::of_address(value),
-            b"own" => wants(|server| server.standing != Standing::Followed),
+            b"own" => wants(Trait::Followed, false),
             _ => Self::Nothing,
         }
     }
@@ -95,8 +97,8 @@ impl Test {
             Self::AllTags(which, tags) => tags.iter().all(|tag| has_tag(facts, *which, tag)),
             Self::AnyTag(which, tags) => tags.iter().any(|tag| has_tag(facts, *which, tag)),
             Self::App { id, wanted } => (*id == Some(facts.app_id)) == *wanted,
-            Self::Password(wanted) => facts.flags.password == *wanted,
-            Self::Holds(holds) => holds(server),
+            Self::Trait(one, wanted) => one.is_of(server) == *wanted,
+            Self::Region(region) => is_in(*region, server.origin.country),
             Self::Address(ip, addr) => *addr == Some(server.addr) || *ip == Some(server.addr.ip()),
             Self::Group(how, tests) => {
                 let all = || tests.iter().all(|test| test.holds(server));
@@ -111,12 +113,36 @@ impl Test {
         }
     }
 
+    /// Whether the test holds for all servers with these traits, or for none of them; `None` if each
+    /// has to be looked at.
+    pub(crate) fn is_decided_by(&self, traits: Traits) -> Option<bool> {
+        match self {
+            Self::Nothing => Some(true),
+            Self::Trait(one, wanted) => Some(traits.has(*one) == *wanted),
+            Self::Region(region) => Some(traits.are_in(*region)),
+            // Not a number, not an address: nobody is that.
+            Self::App { id: None, wanted } => Some(!wanted),
+            Self::Address(None, None) => Some(false),
+            Self::Group(how, tests) => {
+                let all = || all_hold(tests, traits);
+                let any = || any_holds(tests, traits);
+                match how {
+                    Combine::And => all(),
+                    Combine::Or => any(),
+                    Combine::Nand => all().map(|all| !all),
+                    Combine::Nor => any().map(|any| !any),
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// What testing one server takes, in the units of [`crate::scans`]. How often a pattern is begun
     /// anew depends on the server's name, which has 64 bytes at most: behind 32, a longer pattern makes
     /// no more work.
     pub(crate) fn cost(&self) -> usize {
         match self {
-            Self::Nothing | Self::App { .. } | Self::Password(_) | Self::Holds(_) => 1,
+            Self::Nothing | Self::App { .. } | Self::Trait(..) | Self::Region(_) => 1,
             Self::Address(..) => 1,
             Self::Text(..) => 4,
             Self::Like(_, pattern) => 8 + pattern.len().min(32),
@@ -124,6 +150,32 @@ impl Test {
             Self::Group(_, tests) => 1 + tests.iter().map(Self::cost).sum::<usize>(),
         }
     }
+}
+
+/// Whether all tests hold for servers with these traits, as far as that can be told without them.
+pub(crate) fn all_hold(tests: &[Test], traits: Traits) -> Option<bool> {
+    let mut all = Some(true);
+    for test in tests {
+        match test.is_decided_by(traits) {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            None => all = None,
+        }
+    }
+    all
+}
+
+/// The same for one of them.
+fn any_holds(tests: &[Test], traits: Traits) -> Option<bool> {
+    let mut any = Some(false);
+    for test in tests {
+        match test.is_decided_by(traits) {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => any = None,
+        }
+    }
+    any
 }
 
 /// An app id.

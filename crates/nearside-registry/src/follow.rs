@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use nearside_types::{Asn, Moment, ServerAddr};
 
+use crate::caps::has_room_for_followed;
 use crate::master::Master;
 use crate::server::{Facts, Family, Server, Standing, Text};
 use crate::told::Removal;
@@ -206,9 +207,7 @@ impl Master {
     /// Whether one more server of other masters may be listed.
     fn has_room_to_follow(&self, addr: ServerAddr, asn: Option<Asn>) -> bool {
         self.followed.len() < self.settings.followed_servers
-            && self
-                .counts
-                .has_room_for_followed(&self.settings, addr.ip(), asn)
+            && has_room_for_followed(&self.settings, &self.shelf, addr.ip(), asn)
     }
 
     /// Whether another source speaks for the server already, and knows as much; this one then keeps

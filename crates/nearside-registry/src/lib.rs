@@ -7,8 +7,9 @@
 //!   two exceptions that are small, budgeted for each network and named in [`Settings`].
 //! - **No believing.** Nothing bad happens to an address on the word of a packet that did not prove
 //!   that it came from there; a flood of unproven packets leaves no trace in the registry.
-//! - **No endless scanning.** A list of a game costs what it returns: lists are kept in the order of
-//!   their pages, and what a filter selects is remembered for a second. What has to be looked for
+//! - **No endless scanning.** A list costs what it returns, however many servers there are: they lie
+//!   in the order of pages, apart by game and by all that is yes or no, and are found by map, mode and
+//!   address; what a filter selects is remembered for a second. What has to be looked for beyond that
 //!   comes out of allowances, one for each network and one for all.
 //!
 //! Moments are counted from the Unix epoch, since expiries stand in stores that outlive a process.
@@ -16,12 +17,16 @@
 mod answer;
 mod bans;
 mod budget;
+mod candidates;
 mod caps;
 mod claim;
 mod conditions;
 mod cookie;
 mod follow;
 pub mod fuzzing;
+mod groups;
+mod hashes;
+mod marks;
 mod master;
 pub mod packed;
 mod payload;
@@ -37,6 +42,7 @@ mod settings;
 mod shelf;
 mod slots;
 mod told;
+mod traits;
 mod views;
 mod web_filter;
 mod wheel;

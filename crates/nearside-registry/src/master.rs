@@ -305,7 +305,6 @@ impl Master {
         }
         if is_followed {
             self.followed.insert(addr, sources.unwrap_or_default());
-            self.counts.add_followed(addr.ip());
         } else {
             self.counts.add(addr, asn);
         }
@@ -326,7 +325,6 @@ impl Master {
         match server.standing {
             Standing::Followed => {
                 self.followed.remove(&server.addr);
-                self.counts.remove_followed(server.addr.ip());
             }
             Standing::Verified | Standing::Vouched | Standing::Remembered => {
                 self.counts.remove(server.addr, server.origin.asn);

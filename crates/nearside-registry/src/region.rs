@@ -27,22 +27,40 @@ pub(crate) fn is_in(region: Region, country: Option<Country>) -> bool {
 /// The region of a country; `None` if the country is not known. North America is
 /// [`Region::UsEast`].
 pub fn region_of(country: Option<Country>) -> Option<Region> {
-    let country = country?;
-    let lists = [
-        ("US CA PM", Region::UsEast),
-        (SOUTH_AMERICA, Region::SouthAmerica),
-        (EUROPE, Region::Europe),
-        (ASIA, Region::Asia),
-        (AUSTRALIA, Region::Australia),
-        (MIDDLE_EAST, Region::MiddleEast),
-    ];
-    let has = |codes: &str| {
-        codes
-            .split_ascii_whitespace()
-            .any(|code| code == country.as_str())
-    };
-    let listed = lists.into_iter().find(|(codes, _)| has(codes));
-    Some(listed.map_or(Region::Africa, |(_, region)| region))
+    country.map(|country| REGIONS[place(country.as_bytes())])
+}
+
+const LETTERS: usize = 26;
+
+/// The region of every pair of letters: a server's is asked for with each of its heartbeats that bring
+/// news.
+static REGIONS: [Region; LETTERS * LETTERS] = {
+    let regions = [Region::Africa; LETTERS * LETTERS];
+    let regions = with(regions, "US CA PM", Region::UsEast);
+    let regions = with(regions, SOUTH_AMERICA, Region::SouthAmerica);
+    let regions = with(regions, EUROPE, Region::Europe);
+    let regions = with(regions, ASIA, Region::Asia);
+    let regions = with(regions, AUSTRALIA, Region::Australia);
+    with(regions, MIDDLE_EAST, Region::MiddleEast)
+};
+
+const fn place([first, second]: [u8; 2]) -> usize {
+    (first - b'A') as usize * LETTERS + (second - b'A') as usize
+}
+
+/// The regions with a list of countries, one space between them.
+const fn with(
+    mut regions: [Region; LETTERS * LETTERS],
+    countries: &str,
+    region: Region,
+) -> [Region; LETTERS * LETTERS] {
+    let letters = countries.as_bytes();
+    let mut at = 0;
+    while at < letters.len() {
+        regions[place([letters[at], letters[at + 1]])] = region;
+        at += 3;
+    }
+    regions
 }
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ impl Master {
         if self.registered() >= self.settings.servers {
             return Err(Refusal::MasterFull(self.settings.servers));
         }
-        self.counts.room_for(&self.settings, addr, asn)
+        self.counts.room_for(&self.settings, &self.shelf, addr, asn)
     }
 
     fn remind(&mut self, addr: ServerAddr) {

@@ -4,11 +4,10 @@
 use nearside_wire::steam::{Filter, Region};
 use nearside_wire::{GameText, quake3, steam};
 
-use crate::conditions::{Test, number};
-use crate::region::is_in;
+use crate::conditions::{Test, all_hold, number};
 use crate::scans;
-use crate::server::{Family, Server, Standing, Text};
-use crate::shelf::Groups;
+use crate::server::{Family, Server, Text};
+use crate::traits::{Trait, Traits};
 
 /// What a query selects; equal selections share one view.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -73,44 +72,39 @@ impl Selection {
     }
 
     /// The question, ready to be answered.
-    pub(crate) fn question(&self) -> Question<'_> {
+    pub(crate) fn question(&self) -> Question {
         match self {
             Self::Quake3 {
-                protocol,
                 game,
+                protocol,
                 mode,
                 ..
-            } => {
-                let game = game.as_ref().map(String::as_bytes);
-                Question {
-                    groups: Groups::of(Family::Quake3, Some(*protocol), game),
-                    cost: scans::SERVER,
-                    collapse: false,
-                    is_whole_game: mode.is_none(),
-                    matches: self.quake3_matcher(),
-                }
-            }
+            } => Question {
+                number: Some(*protocol),
+                game: game.as_ref().map(|game| game.as_bytes().to_vec()),
+                is_whole_game: mode.is_none(),
+                ..Question::of(Family::Quake3, self.words())
+            },
             Self::Steam { region, filter } => {
                 let filter = Filter::parse(filter).unwrap_or_default();
-                let game = filter.get(GAME).map(GameText::as_bytes);
-                let app_id = filter.get(APP).and_then(|id| number(id.as_bytes()));
-                let groups = Groups::of(Family::Steam, app_id, game);
-                let collapse = filter
-                    .get(COLLAPSE)
-                    .is_some_and(|value| *value == "1".into());
-                let tests: Vec<Test> = filter.conditions().iter().map(Test::of).collect();
+                let value = |key| filter.get(key).map(GameText::as_bytes);
+                let mut tests: Vec<Test> = filter.conditions().iter().map(Test::of).collect();
+                tests.push(Test::Region(Region::from_byte(*region)));
+                // These lists have no room for IPv6.
+                tests.push(Test::Trait(Trait::Ipv6, false));
                 Question {
-                    groups,
-                    collapse,
+                    number: value(APP).and_then(number),
+                    game: value(GAME).map(<[u8]>::to_vec),
                     is_whole_game: is_whole_game(*region, &filter),
-                    cost: scans::SERVER + tests.iter().map(Test::cost).sum::<usize>(),
-                    matches: steam_matcher(Region::from_byte(*region), tests),
+                    collapse: value(COLLAPSE) == Some(b"1"),
+                    ..Question::of(Family::Steam, tests)
                 }
             }
         }
     }
 
-    fn quake3_matcher(&self) -> Matcher<'_> {
+    /// What the words of a `getservers` ask of a server, its protocol aside.
+    fn words(&self) -> Vec<Test> {
         let Self::Quake3 {
             game,
             empty,
@@ -122,33 +116,36 @@ impl Selection {
             ..
         } = self
         else {
-            return Box::new(|_| false);
+            return Vec::new();
         };
-        Box::new(move |server| {
-            let facts = &server.facts;
-            let is = |wanted: &Option<String>, text| match wanted {
-                Some(wanted) => facts.text(text).eq_ignore_ascii_case(wanted.as_bytes()),
-                None => true,
-            };
-            let family = if server.addr.ip().is_ipv4() {
-                *ipv4
-            } else {
-                *ipv6
-            };
-            let crowd = (*empty || !facts.is_empty()) && (*full || !facts.is_full());
-            let known = !*own || server.standing != Standing::Followed;
-            known && family && crowd && is(game, Text::Game) && is(mode, Text::Mode)
-        })
+        let text = |which, wanted: &Option<String>| {
+            let wanted = wanted.as_ref()?;
+            Some(Test::Text(which, wanted.as_bytes().to_vec()))
+        };
+        let none = |one, unwanted: bool| unwanted.then_some(Test::Trait(one, false));
+        let tests = [
+            text(Text::Game, game),
+            text(Text::Mode, mode),
+            none(Trait::Empty, !empty),
+            none(Trait::Full, !full),
+            none(Trait::Followed, *own),
+            none(Trait::Ipv6, !ipv6),
+            (!ipv4).then_some(Test::Trait(Trait::Ipv6, true)),
+        ];
+        tests.into_iter().flatten().collect()
     }
 }
 
-/// The test for single servers of the groups.
-type Matcher<'a> = Box<dyn Fn(&Server) -> bool + 'a>;
-
 /// What a selection asks of the shelf.
-pub(crate) struct Question<'a> {
-    /// Where its servers stand.
-    pub(crate) groups: Groups,
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// Which lists it is about.
+    pub(crate) family: Family,
+    /// A protocol of the Quake 3 family, an app id of Steam.
+    pub(crate) number: Option<u32>,
+    pub(crate) game: Option<Vec<u8>>,
+    /// What must hold for a server, its game too: the index may find another one.
+    pub(crate) tests: Vec<Test>,
     /// What looking at one server takes, in the units of [`scans`].
     pub(crate) cost: usize,
     /// Whether it asks for a whole game in one of few ways to ask for it, so that nobody can ask many
@@ -156,8 +153,36 @@ pub(crate) struct Question<'a> {
     pub(crate) is_whole_game: bool,
     /// Whether one server of each address is enough.
     pub(crate) collapse: bool,
-    /// Which servers of the groups are meant.
-    pub(crate) matches: Matcher<'a>,
+}
+
+impl Question {
+    fn of(family: Family, tests: Vec<Test>) -> Self {
+        Self {
+            family,
+            number: None,
+            game: None,
+            cost: scans::SERVER + tests.iter().map(Test::cost).sum::<usize>(),
+            tests,
+            is_whole_game: false,
+            collapse: false,
+        }
+    }
+
+    /// Whether it asks for this server.
+    pub(crate) fn selects(&self, server: &Server) -> bool {
+        let number = match self.family {
+            Family::Quake3 => server.facts.protocol,
+            Family::Steam | Family::Other => server.facts.app_id,
+        };
+        server.family == self.family
+            && self.number.is_none_or(|wanted| wanted == number)
+            && self.tests.iter().all(|test| test.holds(server))
+    }
+
+    /// Whether a server with these traits may be what it asks for.
+    pub(crate) fn could_select(&self, traits: Traits) -> bool {
+        all_hold(&self.tests, traits) != Some(false)
+    }
 }
 
 /// The conditions that have an index.
@@ -183,15 +208,6 @@ fn is_whole_game(region: u8, filter: &Filter) -> bool {
         && names.len() == filter.conditions().len()
 }
 
-fn steam_matcher(region: Region, tests: Vec<Test>) -> Matcher<'static> {
-    Box::new(move |server| {
-        // These lists have no room for IPv6.
-        server.addr.ip().is_ipv4()
-            && is_in(region, server.origin.country)
-            && tests.iter().all(|test| test.holds(server))
-    })
-}
-
 /// The short words of old clients.
 fn mode_number(word: &str) -> Option<&'static str> {
     let modes = [("ffa", "0"), ("tourney", "1"), ("team", "3"), ("ctf", "4")];
@@ -202,7 +218,7 @@ fn mode_number(word: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Facts, Flags};
+    use crate::server::{Facts, Flags, Standing};
     use nearside_types::{Moment, Origin, ServerAddr};
 
     fn server() -> Server {
@@ -238,7 +254,9 @@ mod tests {
 
     fn selects(region: u8, filter: &str) -> bool {
         let filter = filter.as_bytes().to_vec();
-        (Selection::Steam { region, filter }.question().matches)(&server())
+        Selection::Steam { region, filter }
+            .question()
+            .selects(&server())
     }
 
     #[test]
@@ -310,7 +328,7 @@ mod tests {
         server.facts.protocol = 71;
         let mut request = quake3::master::ListRequest::new(Some("CSTRIKE"), 71);
         let selects = |request: &quake3::master::ListRequest, server: &Server| {
-            (Selection::of_quake3(request).question().matches)(server)
+            Selection::of_quake3(request).question().selects(server)
         };
         assert!(selects(&request, &server));
         request.other = vec!["gametype=4".to_owned()];

@@ -1,93 +1,71 @@
 //! The registered servers, each found by its address, and in the order that lists and their pages
 //! have: (AS, address, port).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hasher;
+use std::net::IpAddr;
 
 use nearside_types::{Moment, ServerAddr};
 use nearside_wire::list::{Listed, as_order};
-use siphasher::sip::SipHasher13;
 
+use crate::candidates::is_indexed;
 use crate::cookie::Secret;
+use crate::groups::{Group, Groups, Place};
+use crate::hashes::{Hash32, Hashes};
+use crate::marks::Marks;
 use crate::server::{Family, Server, Standing, Text};
 use crate::slots::{Slot, SlotId, Slots};
 use crate::told::SocketId;
+use crate::traits::Traits;
 use crate::wheel::Wheel;
-
-/// Servers that are asked for together, so that a query meets only its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Group {
-    family: Family,
-    /// The protocol of the Quake 3 family, where clients always name it; the app id of Steam.
-    number: u32,
-    game: GameHash,
-}
-
-/// A game by the hash of its name, whatever the case. Two games that share one only cost time: what
-/// is listed is compared by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct GameHash(u32);
-
-impl GameHash {
-    fn of(name: &[u8]) -> Self {
-        let mut hasher = SipHasher13::new();
-        name.iter()
-            .for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
-        Self(hasher.finish() as u32)
-    }
-}
-
-/// Which groups a query is about: all of a family, or those of one number, one game or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Groups {
-    family: Family,
-    number: Option<u32>,
-    game: Option<GameHash>,
-}
-
-impl Groups {
-    /// `number` is a protocol of the Quake 3 family or an app id of Steam.
-    pub(crate) fn of(family: Family, number: Option<u32>, game: Option<&[u8]>) -> Self {
-        Self {
-            family,
-            number,
-            game: game.map(GameHash::of),
-        }
-    }
-}
-
-type Place = (u32, ServerAddr);
 
 /// All registered servers.
 #[derive(Debug)]
 pub struct Shelf {
     slots: Slots,
-    order: BTreeMap<Group, BTreeMap<Place, SlotId>>,
-    /// The groups in the order of games, for those who name a game and no number.
-    games: BTreeSet<(Family, GameHash, u32)>,
+    pub(crate) hashes: Hashes,
+    pub(crate) groups: Groups,
+    pub(crate) marks: Marks,
     wheel: Wheel,
     /// Grows with every change that a list could show.
     version: u64,
 }
 
-fn group(server: &Server) -> Group {
-    let number = match server.family {
-        Family::Quake3 => server.facts.protocol,
-        Family::Steam => server.facts.app_id,
-        Family::Other => 0,
-    };
-    Group {
-        family: server.family,
-        number,
-        game: GameHash::of(server.facts.text(Text::Game)),
-    }
+/// Where a server is found, by its address aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Whereabouts {
+    group: Group,
+    place: Place,
+    /// Its map and its mode.
+    texts: [Option<Hash32>; 2],
 }
 
-fn place(server: &Server) -> Place {
-    as_order(&Listed {
-        addr: server.addr,
-        origin: server.origin,
-    })
+impl Whereabouts {
+    fn of(server: &Server, hashes: Hashes) -> Self {
+        let number = match server.family {
+            Family::Quake3 => server.facts.protocol,
+            Family::Steam => server.facts.app_id,
+            Family::Other => 0,
+        };
+        let text = |which| hashes.text(server.family, which, server.facts.text(which));
+        let is_found = |which| is_indexed(server.family, which, server.facts.text(which));
+        Self {
+            group: Group {
+                family: server.family,
+                traits: Traits::of(server),
+                number,
+                game: text(Text::Game),
+            },
+            place: as_order(&Listed {
+                addr: server.addr,
+                origin: server.origin,
+            }),
+            texts: [Text::Map, Text::Mode].map(|which| is_found(which).then(|| text(which))),
+        }
+    }
+
+    /// Texts as they are indexed.
+    fn marks(&self) -> [Option<(Hash32, Traits)>; 2] {
+        self.texts.map(|text| Some((text?, self.group.traits)))
+    }
 }
 
 /// Whole seconds since the epoch, good until 2106.
@@ -100,8 +78,9 @@ impl Shelf {
     pub fn new(key: Secret) -> Self {
         Self {
             slots: Slots::new(key),
-            order: BTreeMap::new(),
-            games: BTreeSet::new(),
+            hashes: Hashes(key),
+            groups: Groups::default(),
+            marks: Marks::default(),
             wheel: Wheel::default(),
             version: 0,
         }
@@ -110,28 +89,27 @@ impl Shelf {
     /// Puts a server in, in place of what was known of its address, which is given back. Plan it,
     /// or it stays for ever.
     pub fn put(&mut self, server: Server) -> Option<Server> {
+        let is = Whereabouts::of(&server, self.hashes);
         let Some(id) = self.slots.find(server.addr) else {
-            let (group, place) = (group(&server), place(&server));
             self.version += 1;
+            let address = self.hashes.address(server.addr.ip());
             let id = self.slots.insert(server);
-            self.list((group, place), id);
+            self.marks.insert_at(address, id);
+            self.list(None, Some(is), id);
             return None;
         };
         let before = &self.slots.get(id)?.server;
-        let was = (group(before), place(before));
-        let is = (group(&server), place(&server));
+        let was = Whereabouts::of(before, self.hashes);
         let shown_alike = before.facts == server.facts && before.standing == server.standing;
         self.version += u64::from(was != is || !shown_alike);
-        if was != is {
-            self.unlist(was);
-            self.list(is, id);
-        }
+        self.list(Some(was), Some(is), id);
         let slot = self.slots.get_mut(id)?;
         Some(std::mem::replace(&mut slot.server, server))
     }
 
     /// A registered server was heard of, and has nothing new to say. Gives what is known of it if
     /// the store should be told, which is when its expiry there is more than `slack` seconds old.
+    /// One that is only followed is put, not renewed: it is found elsewhere then.
     pub(crate) fn renew(
         &mut self,
         id: SlotId,
@@ -178,24 +156,36 @@ impl Shelf {
     pub fn remove(&mut self, addr: ServerAddr) -> Option<Server> {
         let id = self.slots.find(addr)?;
         let server = self.slots.remove(id)?;
-        self.unlist((group(&server), place(&server)));
+        let address = self.hashes.address(addr.ip());
+        self.marks.remove_at(address, id);
+        self.list(Some(Whereabouts::of(&server, self.hashes)), None, id);
         self.version += 1;
         Some(server)
     }
 
-    fn list(&mut self, (group, place): (Group, Place), id: SlotId) {
-        self.order.entry(group).or_default().insert(place, id);
-        self.games.insert((group.family, group.game, group.number));
-    }
-
-    fn unlist(&mut self, (group, place): (Group, Place)) {
-        let Some(places) = self.order.get_mut(&group) else {
-            return;
-        };
-        places.remove(&place);
-        if places.is_empty() {
-            self.order.remove(&group);
-            self.games.remove(&(group.family, group.game, group.number));
+    /// Moves a server from where it was to where it is. Most news, as another number of players, move
+    /// nothing.
+    fn list(&mut self, was: Option<Whereabouts>, is: Option<Whereabouts>, id: SlotId) {
+        let stands = |at: Option<Whereabouts>| at.map(|at| (at.group, at.place));
+        if stands(was) != stands(is) {
+            if let Some((group, place)) = stands(was) {
+                self.groups.remove(group, place);
+            }
+            if let Some((group, place)) = stands(is) {
+                self.groups.insert(group, place, id);
+            }
+        }
+        let marks = |at: Option<Whereabouts>| at.map(|at| at.marks()).unwrap_or_default();
+        for (was, is) in marks(was).into_iter().zip(marks(is)) {
+            if was == is {
+                continue;
+            }
+            if let Some((text, traits)) = was {
+                self.marks.remove(text, traits, id);
+            }
+            if let Some((text, traits)) = is {
+                self.marks.insert(text, traits, id);
+            }
         }
     }
 
@@ -258,39 +248,11 @@ impl Shelf {
         self.slots.iter()
     }
 
-    /// The servers of some groups, each group in list order.
-    pub(crate) fn listed(&self, groups: Groups) -> impl Iterator<Item = &Server> {
-        let ids = self.places(groups).flat_map(BTreeMap::values);
-        ids.filter_map(|id| self.at(*id))
-    }
-
-    /// How many servers there are in some groups.
-    pub(crate) fn count(&self, groups: Groups) -> usize {
-        self.places(groups).map(BTreeMap::len).sum()
-    }
-
-    fn places(&self, groups: Groups) -> Box<dyn Iterator<Item = &BTreeMap<Place, SlotId>> + '_> {
-        let Groups { family, .. } = groups;
-        let group = move |number, game| Group {
-            family,
-            number,
-            game,
-        };
-        let range = |first, last| self.order.range(first..=last).map(|(_, places)| places);
-        let (none, any) = (GameHash(0), GameHash(u32::MAX));
-        match (groups.number, groups.game) {
-            (None, None) => Box::new(range(group(0, none), group(u32::MAX, any))),
-            (Some(number), None) => Box::new(range(group(number, none), group(number, any))),
-            (Some(number), Some(game)) => {
-                Box::new(self.order.get(&group(number, game)).into_iter())
-            }
-            (None, Some(game)) => {
-                let numbers = (family, game, 0)..=(family, game, u32::MAX);
-                let of_game = self.games.range(numbers);
-                let places = move |(_, _, number): &_| self.order.get(&group(*number, game));
-                Box::new(of_game.filter_map(places))
-            }
-        }
+    /// The servers at an address, in no order.
+    pub(crate) fn at_address(&self, ip: IpAddr) -> impl Iterator<Item = &Server> {
+        let ids = self.marks.at(self.hashes.address(ip));
+        let servers = ids.filter_map(|id| self.at(id));
+        servers.filter(move |server| server.addr.ip() == ip)
     }
 
     /// Grows with every change that a list could show.
@@ -331,61 +293,16 @@ mod tests {
         }
     }
 
-    fn hosts(shelf: &Shelf, protocol: Option<u32>) -> Vec<u8> {
-        let listed = shelf.listed(Groups::of(Family::Quake3, protocol, None));
-        listed
-            .map(|server| match server.addr.ip() {
-                std::net::IpAddr::V4(ip) => ip.octets()[3],
-                std::net::IpAddr::V6(_) => unreachable!("only IPv4 here"),
-            })
-            .collect()
-    }
-
     #[test]
-    fn lists_are_in_the_order_of_as_and_address_and_follow_changes() {
+    fn a_server_that_goes_leaves_nothing_behind() {
         let mut shelf = shelf();
-        for (host, asn) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
-            shelf.put(server(host, asn, 100));
+        for host in 1..=3 {
+            shelf.put(server(host, 10, 100));
+            shelf.put(server(host, 20, 100));
         }
-        assert_eq!(hosts(&shelf, Some(71)), [2, 4, 3, 1]);
-        shelf.put(server(4, 40, 100));
-        assert_eq!(hosts(&shelf, None), [2, 3, 1, 4]);
-        assert_eq!(hosts(&shelf, Some(68)), []);
-        let count = |family, game: Option<&[u8]>| shelf.count(Groups::of(family, Some(71), game));
-        assert_eq!(count(Family::Steam, None), 0);
-        assert_eq!(count(Family::Quake3, Some(b"QUAKE3Arena")), 4);
-        assert_eq!(count(Family::Quake3, Some(b"xonotic")), 0);
-    }
-
-    #[test]
-    fn servers_of_a_game_are_met_by_its_name_by_its_number_and_by_both() {
-        let mut shelf = shelf();
-        let of_steam = |host, app_id, game: &[u8]| Server {
-            family: Family::Steam,
-            facts: Facts {
-                app_id,
-                ..Facts::of_texts(&[(Text::Game, game)])
-            },
-            ..server(host, 10, 100)
-        };
-        for (host, app_id, game) in [(1, 10, "cstrike"), (2, 10, "czero"), (3, 0, "cstrike")] {
-            shelf.put(of_steam(host, app_id, game.as_bytes()));
-        }
-        let count = |shelf: &Shelf, number, game: Option<&str>| {
-            let game = game.map(str::as_bytes);
-            shelf.count(Groups::of(Family::Steam, number, game))
-        };
-        assert_eq!(count(&shelf, None, None), 3);
-        assert_eq!(count(&shelf, Some(10), None), 2);
-        assert_eq!(count(&shelf, None, Some("CStrike")), 2);
-        assert_eq!(count(&shelf, Some(10), Some("cstrike")), 1);
-        assert_eq!(count(&shelf, Some(20), None), 0);
-        // It says its number now, and the group that it leaves is empty.
-        shelf.put(of_steam(3, 10, b"cstrike"));
-        assert_eq!(count(&shelf, None, Some("cstrike")), 2);
-        assert_eq!(count(&shelf, Some(0), None), 0);
+        assert_eq!(shelf.at_address([192, 0, 2, 2].into()).count(), 1);
         (1..=3).for_each(|host| drop(shelf.remove(server(host, 10, 100).addr)));
-        assert!(shelf.games.is_empty() && shelf.order.is_empty());
+        assert!(shelf.groups.is_empty() && shelf.marks.is_empty());
     }
 
     #[test]

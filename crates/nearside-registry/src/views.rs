@@ -9,6 +9,7 @@ use nearside_types::{Moment, ServerAddr};
 use nearside_wire::list::{Listed, OriginForm, as_order};
 use nearside_wire::{quake3::master as quake3, steam};
 
+use crate::candidates::Candidates;
 use crate::payload::Payload;
 use crate::scans::{Purpose, QUESTION, Scan};
 use crate::selection::{Question, Selection};
@@ -26,19 +27,20 @@ pub struct View {
 }
 
 impl View {
-    fn new(question: &Question<'_>, shelf: &Shelf) -> Self {
-        let candidates = shelf.listed(question.groups);
-        let selected = candidates.filter(|server| (question.matches)(server));
+    fn new(question: &Question, candidates: &Candidates<'_>, shelf: &Shelf) -> Self {
+        let met = candidates.servers(question, shelf);
+        let selected = met.filter(|server| question.selects(server));
         let mut servers: Vec<Listed> = selected
             .map(|server| Listed {
                 addr: server.addr,
                 origin: server.origin,
             })
             .collect();
-        // Several games are in order each, not together.
+        // Several groups are in order each, not together.
         if !servers.is_sorted_by_key(as_order) {
             servers.sort_by_key(as_order);
         }
+        servers.dedup_by_key(|listed| listed.addr);
         if question.collapse {
             servers.dedup_by_key(|listed| listed.addr.ip());
         }
@@ -136,13 +138,14 @@ const MOST_SERVERS: usize = 8_000_000;
 
 impl Views {
     /// The view of a selection, made anew if the registry has changed and a second has passed.
-    /// `may_scan` is asked first; if it forbids that, an old view is better than none.
+    /// `may_scan` is asked before it is planned where to look, and again before that is done; if it
+    /// forbids either, an old view is better than none.
     pub(crate) fn get(
         &mut self,
         now: Moment,
         selection: &Selection,
         shelf: &Shelf,
-        may_scan: impl FnOnce(Scan) -> bool,
+        mut may_scan: impl FnMut(Scan) -> bool,
     ) -> Option<&mut View> {
         let known = self.views.get(selection);
         let is_good = |kept: &Kept| kept.version == shelf.version() || now.since(kept.made) < FRESH;
@@ -152,10 +155,12 @@ impl Views {
                 true => Purpose::Usual,
                 false => Purpose::New,
             };
-            let cost = QUESTION + shelf.count(question.groups) * question.cost;
-            if may_scan(Scan { cost, purpose }) {
+            let mut may_take = |cost| may_scan(Scan { cost, purpose });
+            let planned = may_take(QUESTION).then(|| Candidates::of(&question, shelf));
+            let granted = planned.filter(|found| may_take(found.count * question.cost));
+            if let Some(candidates) = granted {
                 let kept = Kept {
-                    view: View::new(&question, shelf),
+                    view: View::new(&question, &candidates, shelf),
                     made: now,
                     version: shelf.version(),
                     used: now,

@@ -24,6 +24,10 @@ pub enum Game {
 /// Servers of each game that lists are asked for, at most.
 pub const LISTED: u32 = 30_000;
 
+/// Servers of each of these games that are on a map of their own, whatever the size of the fleet: what
+/// questions for few servers ask for. Every other one of them has a password, and no other server has.
+pub const RARE: u32 = 100;
+
 impl Game {
     /// The game of a server.
     pub const fn of(number: u32) -> Self {
@@ -166,14 +170,18 @@ fn answer(number: u32, asked: Asked, round: u32) -> Vec<u8> {
         Game::Strike => ("cstrike".to_owned(), 48),
         Game::Other(game) => (format!("game{game}"), 68),
     };
+    let map = match number < 2 * RARE {
+        true => "rare".to_owned(),
+        false => (number % 10).to_string(),
+    };
+    let password = u32::from(number < 2 * RARE && (number / 2).is_multiple_of(2));
     match asked {
         Asked::Info(challenge) => {
             let mut out = b"\xFF\xFF\xFF\xFFinfoResponse\n".to_vec();
             let info = format!(
-                "\\voip\\opus\\g_needpass\\0\\pure\\1\\gametype\\0\\sv_maxclients\\8\
-                 \\g_humanplayers\\1\\clients\\{players}\\mapname\\oa_dm{}\\hostname\\Fleet {number}\
-                 \\protocol\\{protocol}\\gamename\\{game}\\challenge\\",
-                number % 10
+                "\\voip\\opus\\g_needpass\\{password}\\pure\\1\\gametype\\0\\sv_maxclients\\8\
+                 \\g_humanplayers\\1\\clients\\{players}\\mapname\\oa_dm{map}\\hostname\\Fleet {number}\
+                 \\protocol\\{protocol}\\gamename\\{game}\\challenge\\"
             );
             out.extend(info.as_bytes());
             out.extend(challenge);
@@ -181,8 +189,7 @@ fn answer(number: u32, asked: Asked, round: u32) -> Vec<u8> {
         }
         Asked::Join(challenge) => format!(
             "0\n\\protocol\\{protocol}\\challenge\\{challenge}\\players\\{players}\\max\\16\\bots\\0\
-             \\gamedir\\{game}\\appid\\10\\map\\de_dust{}\\type\\d\\os\\l\\password\\0\\name\\Fleet {number}",
-            number % 10
+             \\gamedir\\{game}\\appid\\10\\map\\de_dust{map}\\type\\d\\os\\l\\password\\{password}\\name\\Fleet {number}"
         )
         .into_bytes(),
     }

@@ -132,7 +132,7 @@ impl Bench<'_> {
                 found.row(kind.name(), servers, lists, Some(echo));
             }
             for kind in ListKind::UNUSUAL {
-                let lists = clients::of_master(&master, self.stop, kind)?;
+                let lists = clients::of_new(&master, self.stop, kind)?;
                 found.row(kind.name(), servers, lists, None);
             }
             drop(master);
@@ -186,6 +186,10 @@ const ROUNDS: usize = 3;
 /// The cycles that the target is about: with state kept, as an operator runs it.
 const KEPT: &str = "heartbeat cycles, kept";
 
+/// How many times as much a question may cost among a hundred times as many servers. It looks at the
+/// same ones, but these no longer lie in the processor's caches: some hundred nanoseconds for each.
+const GROWTH: f64 = 2.0;
+
 /// Measures in rounds; gives the one whose share of the echo is the median.
 fn median_of(mut measure: impl FnMut() -> Result<Pair>) -> Result<Pair> {
     let share = |((_, master), (_, echo)): &Pair| master.per_cpu_second() / echo.per_cpu_second();
@@ -217,6 +221,13 @@ impl Found {
         Some(row.of_master.per_cpu_second() / row.of_echo?.per_cpu_second())
     }
 
+    /// Processor seconds for each.
+    fn cost(&self, what: &str, servers: u32) -> Option<f64> {
+        let is_it = |row: &&Row| row.what == what && row.servers == servers;
+        let row = self.rows.iter().find(is_it)?;
+        Some(row.of_master.cpu_s / row.count)
+    }
+
     fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         for (servers, ..) in &self.memory {
@@ -230,6 +241,7 @@ impl Found {
             judge(ListKind::Whole.name(), 0.8);
             judge(ListKind::Paged.name(), 0.8);
         }
+        verdicts.extend(self.growth());
         let million = self.memory.iter().find(|row| row.0 == 1_000_000);
         verdicts.push(Verdict::new(
             "memory for each of a million servers".to_owned(),
@@ -250,6 +262,22 @@ impl Found {
             self.store.as_ref().map(|updates| updates.longest_s),
         ));
         verdicts
+    }
+
+    /// What a question that an index answers costs among most servers, beside the same among fewest.
+    fn growth(&self) -> impl Iterator<Item = Verdict> {
+        let population = |row: &(u32, f64, Option<f64>)| row.0;
+        let fewest = self.memory.first().map_or(0, population);
+        let most = self.memory.last().map_or(0, population);
+        ListKind::INDEXED.into_iter().map(move |kind| {
+            let name = format!("{}, {most} servers beside {fewest}", kind.name());
+            let costs = [most, fewest].map(|servers| self.cost(kind.name(), servers));
+            let ratio = match costs {
+                [Some(among_most), Some(among_fewest)] => Some(among_most / among_fewest),
+                _ => None,
+            };
+            Verdict::new(name, Bound::AtMost(GROWTH), "times", ratio)
+        })
     }
 
     fn report(&self, args: &BenchMasterArgs, machine: &Machine, verdicts: &[Verdict]) -> Report {
@@ -365,5 +393,24 @@ mod tests {
         let verdicts = found.verdicts();
         let kept = verdicts.iter().find(|verdict| verdict.what.contains(KEPT));
         assert_eq!(kept.and_then(|verdict| verdict.met), Some(false));
+    }
+
+    #[test]
+    fn questions_that_grow_with_the_number_of_servers_are_judged() {
+        let traffic = |cpu_s| {
+            let traffic = Traffic {
+                cpu_s,
+                ..Traffic::default()
+            };
+            (1.0, traffic)
+        };
+        let mut found = Found::default();
+        for (servers, cpu_s) in [(10, 1.0), (1000, 2.1)] {
+            found.row(ListKind::NewMap.name(), servers, traffic(cpu_s), None);
+            found.row(ListKind::NewFlags.name(), servers, traffic(1.0), None);
+            found.memory.push((servers, 1.0, None));
+        }
+        let met: Vec<Option<bool>> = found.growth().map(|verdict| verdict.met).collect();
+        assert_eq!(met[..3], [Some(false), Some(true), None]);
     }
 }

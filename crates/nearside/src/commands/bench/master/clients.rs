@@ -16,6 +16,7 @@ use nearside_wire::steam;
 use super::echo::Echo;
 use super::process::Measured;
 use super::{Counted, Traffic};
+use crate::fleet::RARE;
 
 /// What clients ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +29,18 @@ pub(super) enum ListKind {
     Paged,
     /// Pages of one map's servers, a tenth of the game.
     PagedFiltered,
-    /// A map that nobody has, another one each time: the master has to look at all servers of the game.
-    New,
-    /// The same with a mode of any game of a protocol.
-    NewOfAnyGame,
+    /// A map of 100 servers, in words that nobody used before; so are all that follow.
+    NewMap,
+    /// The servers with a password, of any game: 50.
+    NewFlags,
+    /// Those on the map.
+    NewMapAndFlags,
+    /// One address.
+    NewAddress,
+    /// A mode that nobody has, of any game of a protocol.
+    NewMode,
+    /// A name, which has no index: the master looks at all servers of the game.
+    NewName,
 }
 
 impl ListKind {
@@ -43,7 +52,22 @@ impl ListKind {
         Self::PagedFiltered,
     ];
     /// What nobody asked before.
-    pub(super) const UNUSUAL: [Self; 2] = [Self::New, Self::NewOfAnyGame];
+    pub(super) const UNUSUAL: [Self; 6] = [
+        Self::NewMap,
+        Self::NewFlags,
+        Self::NewMapAndFlags,
+        Self::NewAddress,
+        Self::NewMode,
+        Self::NewName,
+    ];
+    /// Of those, what an index finds: the same servers however many others there are.
+    pub(super) const INDEXED: [Self; 5] = [
+        Self::NewMap,
+        Self::NewFlags,
+        Self::NewMapAndFlags,
+        Self::NewAddress,
+        Self::NewMode,
+    ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -51,19 +75,38 @@ impl ListKind {
             Self::Filtered => "filtered lists",
             Self::Paged => "pages",
             Self::PagedFiltered => "filtered pages",
-            Self::New => "new questions",
-            Self::NewOfAnyGame => "new questions, any game",
+            Self::NewMap => "new: a map",
+            Self::NewFlags => "new: a flag",
+            Self::NewMapAndFlags => "new: map and flag",
+            Self::NewAddress => "new: an address",
+            Self::NewMode => "new: a mode",
+            Self::NewName => "new: a name",
         }
     }
 
-    /// How many are asked for. Of new questions a master answers only what its allowance for them has
-    /// saved up.
+    /// How many are asked for at a time. Of new questions a master answers only what its allowance for
+    /// them has saved up.
     const fn count(self) -> u32 {
         match self {
             Self::Whole | Self::Filtered => 1_000,
             Self::Paged | Self::PagedFiltered => 100_000,
-            Self::New => 48,
-            Self::NewOfAnyGame => 4,
+            Self::NewMap
+            | Self::NewFlags
+            | Self::NewMapAndFlags
+            | Self::NewAddress
+            | Self::NewMode => 1_500,
+            Self::NewName => 6,
+        }
+    }
+
+    /// How many servers the one page has that answers a new question of Steam.
+    const fn found(self) -> Option<usize> {
+        match self {
+            Self::NewMap => Some(RARE as usize),
+            Self::NewFlags | Self::NewMapAndFlags => Some(RARE as usize / 2),
+            Self::NewAddress => Some(1),
+            Self::NewName => Some(0),
+            _ => None,
         }
     }
 
@@ -71,13 +114,16 @@ impl ListKind {
     /// takes so long that others would only wait for it.
     const fn clients(self) -> usize {
         match self {
-            Self::New | Self::NewOfAnyGame => 1,
-            Self::Whole | Self::Filtered | Self::Paged | Self::PagedFiltered => CLIENTS,
+            Self::NewName => 1,
+            _ => CLIENTS,
         }
     }
 }
 
 const CLIENTS: usize = 16;
+
+/// How often new questions are asked.
+const ROUNDS_OF_NEW: usize = 5;
 
 /// After so long a master's allowance for new questions is full again.
 const SAVED_UP: Duration = Duration::from_secs(5);
@@ -108,8 +154,12 @@ impl Question {
             }
             ListKind::Paged => Self::Steam(filter(b"\\gamedir\\cstrike")?),
             ListKind::PagedFiltered => Self::Steam(filter(b"\\gamedir\\cstrike\\map\\de_dust3")?),
-            ListKind::New => Self::Steam(filter(b"\\gamedir\\cstrike")?),
-            ListKind::NewOfAnyGame => Self::Quake3(quake3::ListRequest::new(None, 68)),
+            ListKind::NewMap => Self::Steam(filter(b"\\map\\de_dustrare")?),
+            ListKind::NewFlags => Self::Steam(filter(b"\\password\\1\\empty\\1")?),
+            ListKind::NewMapAndFlags => Self::Steam(filter(b"\\map\\de_dustrare\\password\\1")?),
+            ListKind::NewAddress => Self::Steam(filter(b"\\gameaddr\\127.1.0.1")?),
+            ListKind::NewMode => Self::Quake3(quake3::ListRequest::new(None, 68)),
+            ListKind::NewName => Self::Steam(filter(b"\\gamedir\\cstrike\\name_match\\*none*")?),
         })
     }
 
@@ -127,8 +177,9 @@ impl Question {
         match self {
             Self::Quake3(request) => request.other = vec![format!("gametype=none{number}")],
             Self::Steam(request) => {
-                let filter = request.filter.clone().without("map");
-                request.filter = filter.with("map", format!("none{number}"));
+                // A key that means nothing: the same question in other words.
+                let filter = request.filter.clone().without("nobody");
+                request.filter = filter.with("nobody", number.to_string());
             }
         }
     }
@@ -173,11 +224,26 @@ impl Question {
 /// Lists of a master.
 pub(super) fn of_master(master: &Measured, stop: &Stop, kind: ListKind) -> Result<Counted> {
     let clock = MonotonicClock::start();
-    if ListKind::UNUSUAL.contains(&kind) {
-        std::thread::sleep(SAVED_UP);
+    let mut clients = open(master.addr, kind, &clock)?;
+    of(master, &mut clients, stop, kind.count(), &clock)
+}
+
+/// What nobody asked before, in rounds; the cheapest counts, since other work on the machine can only add
+/// to what a question takes. What was saved up is enough for all of them.
+pub(super) fn of_new(master: &Measured, stop: &Stop, kind: ListKind) -> Result<Counted> {
+    std::thread::sleep(SAVED_UP);
+    let clock = MonotonicClock::start();
+    let mut clients = open(master.addr, kind, &clock)?;
+    let mut cheapest = of(master, &mut clients, stop, kind.count(), &clock)?;
+    for _ in 1..ROUNDS_OF_NEW {
+        // Apart, so that one disturbance does not meet all.
+        std::thread::sleep(Duration::from_millis(500));
+        let round = of(master, &mut clients, stop, kind.count(), &clock)?;
+        if round.1.cpu_s < cheapest.1.cpu_s {
+            cheapest = round;
+        }
     }
-    let clients = open(master.addr, kind, &clock)?;
-    of(master, clients, stop, kind.count(), &clock)
+    Ok(cheapest)
 }
 
 /// The same clients with an echo that answers each question with one full page.
@@ -187,21 +253,21 @@ pub(super) fn of_echo(stop: &Stop) -> Result<Counted> {
     let question =
         Question::of(ListKind::Paged)?.with_cookie(&steam::ListReply::Cookie([7; 4]).emit());
     let question = question.context("cookies are read as they are written")?;
-    let clients = (0..CLIENTS)
+    let mut clients = (0..CLIENTS)
         .map(|_| client(ListKind::Paged, question.clone(), &clock))
         .collect::<Result<Vec<_>>>()?;
-    of(&echo, clients, stop, ListKind::Paged.count(), &clock)
+    of(&echo, &mut clients, stop, ListKind::Paged.count(), &clock)
 }
 
 fn of(
     measured: &Measured,
-    mut clients: Vec<Client>,
+    clients: &mut [Client],
     stop: &Stop,
     count: u32,
     clock: &MonotonicClock,
 ) -> Result<Counted> {
     let before = measured.cpu_s()?;
-    let (packets, run) = ask(&mut clients, measured.addr, stop, count, clock)?;
+    let (packets, run) = ask(clients, measured.addr, stop, count, clock)?;
     let count = f64::from(count);
     let traffic = Traffic {
         datagrams: packets as f64 + count,
@@ -278,13 +344,20 @@ fn ask(
         }
         for index in ready.ports {
             let client = &mut clients[index];
-            let mut ended = false;
-            let next = &mut client.next;
+            let (mut ended, mut wrong) = (false, None);
+            let (next, kind) = (&mut client.next, client.kind);
             let read = |datagram: Datagram<'_>| {
                 packets += 1;
                 ended |= next.is_ended_by(datagram.payload);
+                // Six bytes of header, six for each server and for the end.
+                let length = kind.found().map(|servers| 6 + 6 * (servers + 1));
+                let is_wrong = length.is_some_and(|length| length != datagram.payload.len());
+                wrong = wrong.or(is_wrong.then_some(datagram.payload.len()));
             };
             client.port.recv_batch(&mut buffers, clock, read)?;
+            if let Some(length) = wrong {
+                bail!("{}: an answer of {length} bytes", kind.name());
+            }
             if ended {
                 done += 1;
                 latencies.push(client.asked_at.elapsed().as_secs_f64() * 1e3);
