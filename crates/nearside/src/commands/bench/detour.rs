@@ -84,7 +84,7 @@ fn measure(args: &BenchDetourArgs, stop: &Stop) -> Result<Found> {
             done: Stop::new()?,
             interrupted: stop.clone(),
         },
-        directory: cores::in_between(cores, || Directory::start(&mut chance))??,
+        directory: cores::near(cores, || Directory::start(&mut chance))??,
         chance,
         cores,
     };

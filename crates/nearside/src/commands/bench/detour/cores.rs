@@ -1,4 +1,5 @@
-//! Who runs where: both ends on one core, whatever is between them on another, in all lanes alike.
+//! Who runs where. A core is a machine: the near end and what stands beside it run on one, the far end
+//! and what stands beside that on the other, in all lanes alike.
 //!
 //! A thread that sleeps is woken where it ran last. Left alone, one lane happens to stay on a single
 //! core and the next wakes the other one four times for each round trip, which takes longer than
@@ -12,8 +13,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// The two cores.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cores {
-    ends: usize,
-    between: usize,
+    near: usize,
+    far: usize,
 }
 
 impl Cores {
@@ -23,7 +24,7 @@ impl Cores {
         let allowed = sched_getaffinity(None)?;
         let mut usable = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
         let cores = usable.next().zip(usable.next());
-        Ok(cores.map(|(ends, between)| Self { ends, between }))
+        Ok(cores.map(|(near, far)| Self { near, far }))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -32,14 +33,14 @@ impl Cores {
     }
 }
 
-/// Runs something where the ends are; threads and processes that it starts stay there.
-pub(super) fn at_the_ends<T>(cores: Option<Cores>, work: impl FnOnce() -> T) -> io::Result<T> {
-    on(cores.map(|cores| cores.ends), work)
+/// Runs something beside the player; threads and processes that it starts stay there.
+pub(super) fn near<T>(cores: Option<Cores>, work: impl FnOnce() -> T) -> io::Result<T> {
+    on(cores.map(|cores| cores.near), work)
 }
 
-/// The same where everything between the ends is.
-pub(super) fn in_between<T>(cores: Option<Cores>, work: impl FnOnce() -> T) -> io::Result<T> {
-    on(cores.map(|cores| cores.between), work)
+/// The same beside the game server.
+pub(super) fn far<T>(cores: Option<Cores>, work: impl FnOnce() -> T) -> io::Result<T> {
+    on(cores.map(|cores| cores.far), work)
 }
 
 /// What a thread starts inherits its cores (sched_setaffinity(2)).
@@ -79,11 +80,11 @@ mod tests {
                 .filter(|core| allowed.is_set(*core))
                 .collect::<Vec<_>>()
         };
-        let far = in_between(Some(cores), || std::thread::spawn(where_is)).unwrap();
-        let near = at_the_ends(Some(cores), || std::thread::spawn(where_is)).unwrap();
-        assert_eq!(far.join().unwrap(), [cores.between]);
-        assert_eq!(near.join().unwrap(), [cores.ends]);
-        assert_ne!(cores.ends, cores.between);
+        let at_far = far(Some(cores), || std::thread::spawn(where_is)).unwrap();
+        let at_near = near(Some(cores), || std::thread::spawn(where_is)).unwrap();
+        assert_eq!(at_far.join().unwrap(), [cores.far]);
+        assert_eq!(at_near.join().unwrap(), [cores.near]);
+        assert_ne!(cores.near, cores.far);
         assert_eq!(sched_getaffinity(None).unwrap(), before);
     }
 }

@@ -119,7 +119,7 @@ pub(super) struct Lane {
 impl Lane {
     /// Opens it, and sees packets come back.
     pub(super) fn open(yard: &mut Yard<'_>, kind: Kind) -> Result<Self> {
-        let mut course = cores::in_between(yard.cores, || yard.course(kind))??;
+        let mut course = cores::near(yard.cores, || yard.course(kind))??;
         let mut threads: Vec<JoinHandle<()>> = course.echo.take().into_iter().collect();
         if let Some(far) = course.far.take() {
             threads.push(yard.echo(far)?);
@@ -132,7 +132,7 @@ impl Lane {
         let stream = Stream::new(yard.payloads.clone(), yard.times.clone(), pids);
         let times = yard.times.clone();
         let near_end = move || serve(near, stream, &times, &ordered, &told);
-        threads.push(cores::at_the_ends(yard.cores, || thread::spawn(near_end))?);
+        threads.push(cores::near(yard.cores, || thread::spawn(near_end))?);
         Ok(Self {
             kind,
             orders: Some(orders),
@@ -203,9 +203,9 @@ impl Yard<'_> {
         match kind {
             Kind::Loopback => self.plainly(|_, _, _| Ok(Vec::new())),
             Kind::Socat => self.plainly(|_, at, to| Ok(vec![Forwarder::socat(at, to)?])),
-            Kind::SocatTwice => self.plainly(|_, at, to| {
+            Kind::SocatTwice => self.plainly(|yard, at, to| {
                 let between = free_address()?;
-                let second = Forwarder::socat(between, to)?;
+                let second = cores::far(yard.cores, || Forwarder::socat(between, to))??;
                 Ok(vec![Forwarder::socat(at, between)?, second])
             }),
             Kind::Nginx => self.plainly(|yard, at, to| {
@@ -220,7 +220,8 @@ impl Yard<'_> {
             }),
             Kind::Sidecars => self.plainly(Self::sidecars),
             Kind::Library => {
-                let (near, far) = library::pair(&self.times, self.directory.at, &mut self.chance)?;
+                let (near, far) =
+                    library::pair(&self.times, self.directory.at, self.cores, &mut self.chance)?;
                 Ok(Course::of(near, far))
             }
             Kind::Link => {
@@ -254,7 +255,7 @@ impl Yard<'_> {
 
     fn sidecars(&self, at: SocketAddr, to: SocketAddr) -> Result<Vec<Forwarder>> {
         let args = ["expose", "--game", &to.to_string()];
-        let expose = self.ours("expose", &args, &self.directory)?;
+        let expose = cores::far(self.cores, || self.ours("expose", &args, &self.directory))??;
         expose.expect("joined")?;
         let proxy = self.proxy("sealed", at, to)?;
         proxy.expect("connected")?;
@@ -297,7 +298,7 @@ impl Yard<'_> {
             // The near end notices that nothing comes back.
             let _ = end::echo(far, &times);
         };
-        Ok(cores::at_the_ends(self.cores, || thread::spawn(far_end))?)
+        Ok(cores::far(self.cores, || thread::spawn(far_end))?)
     }
 }
 

@@ -8,6 +8,7 @@ use nearside_tunnel::crypto::{Chance, Identity, PublicKey};
 use nearside_tunnel::node::{DirectoryAddress, NodeConfig};
 use nearside_types::Moment;
 
+use super::cores::{self, Cores};
 use super::end::{End, Times};
 
 /// A game.
@@ -98,10 +99,11 @@ impl End for Library {
 pub(super) fn pair(
     times: &Times,
     directory: DirectoryAddress,
+    cores: Option<Cores>,
     chance: &mut Chance,
 ) -> Result<(Library, Library)> {
     let (mut near, _) = Library::start(times, directory, chance)?;
-    let (mut far, key) = Library::start(times, directory, chance)?;
+    let (mut far, key) = cores::far(cores, || Library::start(times, directory, chance))??;
     near.player.connect(key);
     near.expect_link()?;
     far.expect_link()?;
