@@ -184,6 +184,12 @@ pub struct Enough {
     /// Before it stops, so many probes for each that was sent go to servers that were given up, as
     /// spot checks: what they find corrects what is believed of the others.
     pub spot_checks: f32,
+    /// It does not stop before this share of the probes was sent that the papers' AS method
+    /// calibrates with (the square root of every AS's servers), while a probe is worth a look: a list
+    /// of many middling ASes has more corners than one of a few large ones.
+    pub look: f32,
+    /// The playable servers per probe that are worth a look.
+    pub look_worth: f32,
 }
 
 impl AdaptiveConfig {
@@ -241,7 +247,7 @@ impl Model {
             machine: 0.2,
         },
         spread: PerLevel {
-            country: 0.16,
+            country: 0.2,
             origin_as: 0.05,
             network: 0.05,
             subnet: 0.04,
@@ -265,7 +271,7 @@ impl Model {
         best_doubt: 2.0,
         as_doubt: 0.5,
         spot_check_doubt: 2.0,
-        elsewhere: 1.2,
+        elsewhere: 0.5,
         scattered: 0.2,
         denoise: 1.0,
     };
@@ -277,10 +283,12 @@ impl Enough {
     /// and near servers come in lumps (Japan's worst of seeds 20–39).
     pub const THOROUGH: Self = Self {
         missing: 0.002,
-        worth: 0.01,
+        worth: 0.012,
         better: 0.3,
         chance: 5e-4,
-        spot_checks: 0.02,
+        spot_checks: 0.015,
+        look: 0.24,
+        look_worth: 0.002,
     };
 
     /// Nothing is ever enough: every server is probed, the promising ones first.
@@ -291,6 +299,8 @@ impl Enough {
         // No end, but an order: without it the best would be looked for where they cannot be.
         chance: 5e-4,
         spot_checks: 0.0,
+        look: 0.0,
+        look_worth: 0.0,
     };
 
     /// For [`Objective::Fast`]. Chosen on seeds 20–23: a higher `worth` saves Australia a sixth of
@@ -301,5 +311,7 @@ impl Enough {
         better: 0.3,
         chance: 5e-4,
         spot_checks: 0.01,
+        look: 0.0,
+        look_worth: 0.002,
     };
 }
