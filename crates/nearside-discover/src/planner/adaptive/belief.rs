@@ -466,10 +466,9 @@ fn hope(tree: &Tree, node: NodeId, part: Part, of_country: f32) -> f32 {
 /// than their neighbours: those are as likely to be near as any of their AS.
 fn scatter(model: &Model, level: Level, playable: f32, of_as: f32) -> f32 {
     match level {
-        Level::Network | Level::Subnet | Level::Machine => {
-            playable + model.scattered * (of_as - playable).max(0.0)
-        }
-        Level::Root | Level::Country | Level::OriginAs => playable,
+        Level::Network | Level::Subnet => playable + model.scattered * (of_as - playable).max(0.0),
+        // Servers of one machine stand where it stands.
+        Level::Root | Level::Country | Level::OriginAs | Level::Machine => playable,
     }
 }
 

@@ -87,3 +87,37 @@ impl Mul<f32> for Fit {
 
 /// Deviations of noise beyond which nobody is in doubt.
 const CLEAR: f32 = 4.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JUST_BELOW: Glimpse = Glimpse {
+        z: 4.95,
+        noise: 0.01,
+        threshold: 5.0,
+    };
+
+    #[test]
+    fn an_answer_just_below_the_limit_is_a_hit_where_its_neighbours_are() {
+        let chance = |mean| JUST_BELOW.at(mean, 0.0004).chance().unwrap();
+        assert!(chance(5.1) < 0.05, "all others stand beyond it");
+        assert!(chance(4.9) > 0.95);
+    }
+
+    #[test]
+    fn far_from_the_limit_and_without_noise_an_answer_is_what_it_says() {
+        let far = Glimpse {
+            z: 5.5,
+            ..JUST_BELOW
+        };
+        assert!(far.is_clear() && !JUST_BELOW.is_clear());
+        assert_eq!(far.at_face_value(), 0.0);
+        let exact = Glimpse {
+            noise: 0.0,
+            ..JUST_BELOW
+        };
+        assert!(exact.is_clear());
+        assert_eq!(exact.at_face_value(), 1.0);
+    }
+}
