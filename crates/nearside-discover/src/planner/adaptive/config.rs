@@ -247,7 +247,7 @@ impl Model {
             machine: 0.2,
         },
         spread: PerLevel {
-            country: 0.2,
+            country: 0.16,
             origin_as: 0.05,
             network: 0.05,
             subnet: 0.04,
@@ -271,7 +271,7 @@ impl Model {
         best_doubt: 2.0,
         as_doubt: 0.5,
         spot_check_doubt: 2.0,
-        elsewhere: 0.5,
+        elsewhere: 0.6,
         scattered: 0.2,
         denoise: 1.0,
     };
@@ -280,14 +280,15 @@ impl Model {
 impl Enough {
     /// For [`Objective::Thorough`] and [`Objective::Best`]. A fifth of the 1 % that may be missed:
     /// where nearly everything is playable the expectation is too low by half (the USA at 200 ms),
-    /// and near servers come in lumps (Japan's worst of seeds 20–39).
+    /// and near servers come in lumps (Japan's worst of seeds 20–39). `worth` lies between what saves
+    /// Japan probes at 100 ms and what Australia's worst seed at 200 ms can bear (seeds 0–39).
     pub const THOROUGH: Self = Self {
         missing: 0.002,
-        worth: 0.012,
+        worth: 0.0105,
         better: 0.3,
         chance: 5e-4,
-        spot_checks: 0.015,
-        look: 0.24,
+        spot_checks: 0.02,
+        look: 0.22,
         look_worth: 0.002,
     };
 
