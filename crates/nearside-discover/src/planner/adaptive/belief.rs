@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::super::ServerId;
 use super::config::Model;
 use super::evidence::{Blur, Evidence};
+use super::glimpse::{Fit, Glimpse};
 use super::places::Places;
 use super::record::TrackRecord;
 use super::size::HeapBytes;
@@ -188,6 +189,38 @@ impl Beliefs {
         straight / (straight + model.queued * SPREAD_ALIKE)
     }
 
+    /// The chance that a server that answered with `z` is truly playable, by what is known of its
+    /// groups without it. Noise lifts some servers below the RTT to stop at that stand beyond it.
+    pub(super) fn truly_playable(
+        &self,
+        tree: &Tree,
+        model: &Model,
+        server: ServerId,
+        z: f32,
+    ) -> f32 {
+        let glimpse = Glimpse {
+            z,
+            noise: model.denoise * self.noise.variance,
+            threshold: self.z_playable,
+        };
+        if glimpse.is_clear() {
+            return glimpse.at_face_value();
+        }
+        let mut fit = Fit::default();
+        for &node in tree.path(server).nodes().iter().rev() {
+            let entry = tree.node(node);
+            if let Ok(number) = self.countries.binary_search(&node) {
+                fit = self.places.fit(number, &glimpse);
+            }
+            if let Some(evidence) = self.evidence(node) {
+                let blur = self.noise.blur(model, entry.level, evidence);
+                let own = evidence.fit(&glimpse, blur);
+                fit = own.mixed(evidence.weight(), entry.strength, fit);
+            }
+        }
+        fit.chance().unwrap_or(glimpse.at_face_value())
+    }
+
     /// Adds an answer of some weight to nodes, the deepest first, up to their country.
     pub(super) fn add(&mut self, tree: &Tree, nodes: &[NodeId], z: f32, mut weight: f32) {
         for &node in nodes {
@@ -316,7 +349,8 @@ impl Beliefs {
             belief.alive = alive_share(node, above.alive);
             belief.busy = above.busy || node.is_busy();
             let belief = *belief;
-            if node.level == Level::OriginAs {
+            // An AS with one network goes by that level: the parent tells what it is.
+            if node.parent == country {
                 of_as = belief.chances.playable;
                 book = id;
                 kept = record.kept(id, model);
@@ -339,7 +373,7 @@ impl Beliefs {
                         playable: scatter(model, node.level, belief.chances.playable, of_as),
                         ..belief.chances
                     },
-                    hope: (model.elsewhere * hope(node.level, part, of_country)).min(1.0),
+                    hope: (model.elsewhere * hope(tree, id, part, of_country)).min(1.0),
                     alive: belief.alive,
                     strength: node.strength,
                     book,
@@ -418,22 +452,23 @@ impl HeapBytes for Beliefs {
 }
 
 /// The chance of their country for servers that may be in a city of their AS nobody has answered
-/// from.
-fn hope(level: Level, part: Part, of_country: f32) -> f32 {
-    match (level, part) {
-        (Level::OriginAs, _) | (Level::Network, Part::Whole) => of_country,
-        _ => 0.0,
-    }
+/// from: an AS or one of its networks, whatever level it goes by, or networks of one server.
+fn hope(tree: &Tree, node: NodeId, part: Part, of_country: f32) -> f32 {
+    let node = tree.node(node);
+    let is_network = match part {
+        Part::Whole => tree.node(node.parent).level <= Level::OriginAs,
+        Part::Loose => node.level == Level::OriginAs,
+    };
+    if is_network { of_country } else { 0.0 }
 }
 
 /// The chance to be playable of a group below an AS, some of whose servers stand in other cities
 /// than their neighbours: those are as likely to be near as any of their AS.
 fn scatter(model: &Model, level: Level, playable: f32, of_as: f32) -> f32 {
     match level {
-        Level::Network | Level::Subnet | Level::Machine => {
-            playable + model.scattered * (of_as - playable).max(0.0)
-        }
-        Level::Root | Level::Country | Level::OriginAs => playable,
+        Level::Network | Level::Subnet => playable + model.scattered * (of_as - playable).max(0.0),
+        // Servers of one machine stand where it stands.
+        Level::Root | Level::Country | Level::OriginAs | Level::Machine => playable,
     }
 }
 

@@ -33,7 +33,7 @@ impl AdaptivePlanner {
         let rest = batch - self.queue.len();
         if rest > 0 && self.config.objective != Objective::Best {
             let patience = PATIENCE * self.outlook.worth;
-            let floor = patience.max(self.config.enough.worth);
+            let floor = patience.max(self.least_worth());
             self.pick(groups, Question::Playable, rest, floor);
         }
     }

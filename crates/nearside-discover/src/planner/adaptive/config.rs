@@ -184,6 +184,12 @@ pub struct Enough {
     /// Before it stops, so many probes for each that was sent go to servers that were given up, as
     /// spot checks: what they find corrects what is believed of the others.
     pub spot_checks: f32,
+    /// It does not stop before this share of the probes was sent that the papers' AS method
+    /// calibrates with (the square root of every AS's servers), while a probe is worth a look: a list
+    /// of many middling ASes has more corners than one of a few large ones.
+    pub look: f32,
+    /// The playable servers per probe that are worth a look.
+    pub look_worth: f32,
 }
 
 impl AdaptiveConfig {
@@ -265,7 +271,7 @@ impl Model {
         best_doubt: 2.0,
         as_doubt: 0.5,
         spot_check_doubt: 2.0,
-        elsewhere: 1.2,
+        elsewhere: 0.6,
         scattered: 0.2,
         denoise: 1.0,
     };
@@ -274,13 +280,16 @@ impl Model {
 impl Enough {
     /// For [`Objective::Thorough`] and [`Objective::Best`]. A fifth of the 1 % that may be missed:
     /// where nearly everything is playable the expectation is too low by half (the USA at 200 ms),
-    /// and near servers come in lumps (Japan's worst of seeds 20–39).
+    /// and near servers come in lumps (Japan's worst of seeds 20–39). `worth` lies between what saves
+    /// Japan probes at 100 ms and what Australia's worst seed at 200 ms can bear (seeds 0–39).
     pub const THOROUGH: Self = Self {
         missing: 0.002,
-        worth: 0.01,
+        worth: 0.0105,
         better: 0.3,
         chance: 5e-4,
         spot_checks: 0.02,
+        look: 0.22,
+        look_worth: 0.002,
     };
 
     /// Nothing is ever enough: every server is probed, the promising ones first.
@@ -291,6 +300,8 @@ impl Enough {
         // No end, but an order: without it the best would be looked for where they cannot be.
         chance: 5e-4,
         spot_checks: 0.0,
+        look: 0.0,
+        look_worth: 0.0,
     };
 
     /// For [`Objective::Fast`]. Chosen on seeds 20–23: a higher `worth` saves Australia a sixth of
@@ -301,5 +312,7 @@ impl Enough {
         better: 0.3,
         chance: 5e-4,
         spot_checks: 0.01,
+        look: 0.0,
+        look_worth: 0.002,
     };
 }

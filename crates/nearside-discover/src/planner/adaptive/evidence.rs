@@ -1,5 +1,6 @@
 //! What answers say about one group of servers: a histogram that holds only the bins in use.
 
+use super::glimpse::{Fit, Glimpse};
 use super::scale::{bin_of, centre_of, normal_below};
 use super::size::HeapBytes;
 
@@ -97,6 +98,26 @@ impl Evidence {
             };
         }
         below
+    }
+}
+
+impl Evidence {
+    /// How well an answer at `glimpse.z` fits, and how well one of a server that is truly below the
+    /// threshold, added up over all answers after the blur.
+    pub(super) fn fit(&self, glimpse: &Glimpse, blur: Blur) -> Fit {
+        let Some(mean) = self.mean() else {
+            return Fit::default();
+        };
+        let variance = blur.bandwidth.max(NARROWEST).powi(2);
+        let reach = BEYOND * (variance + glimpse.noise).sqrt();
+        let mut fit = Fit::default();
+        for &(bin, weight) in &self.bins {
+            let centre = mean + (centre_of(bin) - mean) * blur.keep;
+            if (glimpse.z - centre).abs() < reach {
+                fit += glimpse.at(centre, variance) * weight;
+            }
+        }
+        fit
     }
 }
 

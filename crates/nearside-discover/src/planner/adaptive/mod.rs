@@ -16,6 +16,7 @@ mod choice;
 mod config;
 mod evidence;
 mod explain;
+mod glimpse;
 mod memory;
 mod outlook;
 mod places;
@@ -58,6 +59,8 @@ pub struct AdaptivePlanner {
     states: Vec<State>,
     tree: Tree,
     beliefs: Beliefs,
+    /// How many probes the papers' AS method would calibrate with.
+    calibration: f32,
     /// What the last decision chose from, in the order of the tree.
     groups: Vec<Group>,
     outlook: Outlook,
@@ -128,6 +131,7 @@ impl AdaptivePlanner {
             states: Vec::new(),
             tree: Tree::default(),
             beliefs: Beliefs::default(),
+            calibration: 0.0,
             groups: Vec::new(),
             outlook: Outlook::default(),
             memory: None,
@@ -148,6 +152,7 @@ impl AdaptivePlanner {
         let (levels, model) = (&self.config.levels, &self.config.model);
         self.tree = Tree::build(&listing, levels, &model.prior, &mut self.rng);
         self.beliefs = Beliefs::new(&self.tree, model);
+        self.calibration = self.tree.calibration();
         self.stage = Stage::Probing;
         // The memory comes first, so that what was probed already counts in its trial.
         if let Some(memory) = self.memory.take() {
@@ -190,7 +195,7 @@ impl AdaptivePlanner {
         let verdict = self
             .outlook
             .verdict(config.objective, &config.enough, self.tally.playable)
-            .filter(|_| self.has_looked());
+            .filter(|_| self.has_looked() && !self.looks_on());
         match verdict {
             Some(verdict) => self.stop_if_idle(verdict),
             None => {
@@ -232,6 +237,23 @@ impl AdaptivePlanner {
     /// list, or with high demands, that nothing is there.
     fn has_looked(&self) -> bool {
         self.tally.answered + self.tally.silent >= LEAST_LOOK
+    }
+
+    /// Whether there are corners of the list left that are worth a look, and it has looked at few.
+    fn looks_on(&self) -> bool {
+        let enough = &self.config.enough;
+        let tried = self.tally.answered + self.tally.silent;
+        self.config.objective != Objective::Best
+            && (tried as f32) < enough.look * self.calibration
+            && self.outlook.worth >= enough.look_worth
+    }
+
+    /// The fewest playable servers for which a probe is sent.
+    fn least_worth(&self) -> f32 {
+        match self.looks_on() {
+            true => self.config.enough.look_worth,
+            false => self.config.enough.worth,
+        }
     }
 
     /// An answer on its way may still change the mind, and so may spot checks.
@@ -280,8 +302,7 @@ impl AdaptivePlanner {
             return;
         };
         let playable = rtt < self.config.rtt_stop;
-        self.record
-            .settle(sample.server, Some((z_of(rtt), playable)));
+        self.settle_bet(sample.server, z_of(rtt));
         self.tally.answered += 1;
         self.tally.playable += usize::from(playable);
         self.tree.count(sample.server, |node| {
@@ -293,6 +314,13 @@ impl AdaptivePlanner {
             self.keep_if_best(rtt);
         }
         self.learn(sample, rtt);
+    }
+
+    /// Enters into the books what came of the bet on a server that answered.
+    fn settle_bet(&mut self, server: ServerId, z: f32) {
+        let model = &self.config.model;
+        let playable = self.beliefs.truly_playable(&self.tree, model, server, z);
+        self.record.settle(server, Some((z, playable)));
     }
 
     fn keep_if_best(&mut self, rtt: Rtt) {

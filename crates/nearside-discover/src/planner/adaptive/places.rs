@@ -10,6 +10,7 @@ use std::ops::Range;
 use nearside_types::Country;
 
 use super::config::PlacesModel;
+use super::glimpse::{Fit, Glimpse};
 use super::scale::normal_below;
 use super::size::HeapBytes;
 
@@ -226,6 +227,16 @@ impl Places {
         let (share, deviation) = self.strays;
         let strays = self.below_by(country, z, deviation * deviation);
         (1.0 - share) * self.below(country, z) + share * strays
+    }
+
+    /// How well an answer fits servers of the country, of which nothing else is known.
+    pub(super) fn fit(&self, country: usize, glimpse: &Glimpse) -> Fit {
+        let mut fit = Fit::default();
+        for place in self.places(country) {
+            let of_place = glimpse.at(place.mean as f32, place.of_server() as f32);
+            fit += of_place * place.share as f32;
+        }
+        fit
     }
 
     /// The typical z of a server of the country, of which nothing else is known.

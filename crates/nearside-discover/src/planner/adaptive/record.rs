@@ -90,13 +90,14 @@ impl TrackRecord {
         self.spot_checks
     }
 
-    /// Notes what came of it: its z, and whether that is playable. Silent servers say nothing about
-    /// distance.
-    pub(super) fn settle(&mut self, server: ServerId, answer: Option<(f32, bool)>) {
+    /// Notes what came of it: its z, and the chance that it is truly playable. Silent servers say
+    /// nothing about distance.
+    pub(super) fn settle(&mut self, server: ServerId, answer: Option<(f32, f32)>) {
         let (Some(bet), Some((z, playable))) = (self.open.remove(&server), answer) else {
             return;
         };
-        self.best.enter_long_shot(bet.chances.best, z < bet.z_best);
+        let better = f32::from(u8::from(z < bet.z_best));
+        self.best.enter_long_shot(bet.chances.best, better);
         match bet.reason {
             Reason::SpotCheck(chance) => self.given_up.enter(chance, playable),
             Reason::Promising(origin_as) => {
@@ -141,12 +142,13 @@ pub(super) struct Book {
 }
 
 impl Book {
-    fn enter(&mut self, chance: f32, hit: bool) {
+    /// Enters a bet; `hit` is 1 or 0, or between them where nobody can be sure.
+    fn enter(&mut self, chance: f32, hit: f32) {
         self.expected += chance;
-        self.hits += f32::from(u8::from(hit));
+        self.hits += hit;
     }
 
-    fn enter_long_shot(&mut self, chance: f32, hit: bool) {
+    fn enter_long_shot(&mut self, chance: f32, hit: f32) {
         if chance < LONG_SHOT {
             self.enter(chance, hit);
         }
@@ -177,7 +179,7 @@ mod tests {
     fn after(bets: u32, chance: f32, hits: u32) -> Book {
         let mut book = Book::default();
         for id in 0..bets {
-            book.enter_long_shot(chance, id < hits);
+            book.enter_long_shot(chance, f32::from(u8::from(id < hits)));
         }
         book
     }
@@ -225,7 +227,7 @@ mod tests {
     #[test]
     fn each_question_has_its_own_book_and_silence_is_in_neither() {
         let mut record = TrackRecord::default();
-        let answers = [None, Some((4.0, true)), Some((5.0, true))];
+        let answers = [None, Some((4.0, 1.0)), Some((5.0, 1.0))];
         for (id, answer) in (0..).zip(answers) {
             record.bet(ServerId(id), &group(0.05), 4.5);
             record.settle(ServerId(id), answer);
@@ -248,8 +250,8 @@ mod tests {
                 record.settle(ServerId(id), Some((5.0, hit)));
             }
         };
-        place(7, false);
-        place(8, true);
+        place(7, 0.0);
+        place(8, 1.0);
         let kept = |book| record.kept(book, &Model::DEFAULT);
         assert!((kept(7) - 0.5 / 9.5).abs() < 1e-3, "{}", kept(7));
         assert_eq!(kept(8), 1.0);
@@ -267,7 +269,7 @@ mod tests {
         let before = record.playable_chance(&group(0.005), &Model::DEFAULT);
         for id in 0..20 {
             record.spot_check(ServerId(id), &group(0.005), 0.0, &Model::DEFAULT);
-            record.settle(ServerId(id), Some((5.0, id < 2)));
+            record.settle(ServerId(id), Some((5.0, f32::from(u8::from(id < 2)))));
         }
         let after = record.playable_chance(&group(0.005), &Model::DEFAULT);
         assert!(after > 1.8 * before, "{before} became {after}");

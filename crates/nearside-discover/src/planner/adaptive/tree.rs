@@ -307,6 +307,15 @@ impl Tree {
         }
     }
 
+    /// The probes the papers' AS method would calibrate with: the square root of every AS's servers.
+    pub(super) fn calibration(&self) -> f32 {
+        let is_as = |label: &&Label| label.origin_as.is_some();
+        let ases = self.labels.iter().filter(is_as);
+        let in_ases = ases.map(|label| self.node(label.node).servers as f32);
+        let loose = self.countries().map(|label| self.node(label.node).loose);
+        in_ases.map(f32::sqrt).sum::<f32>() + loose.sum::<u32>() as f32
+    }
+
     /// The countries, or the regions that stand in for them.
     pub(super) fn countries(&self) -> impl Iterator<Item = &Label> {
         self.labels.iter().filter(|label| label.origin_as.is_none())
