@@ -69,6 +69,14 @@ impl Scene {
         Player::connect_to(self.address, self.key, number)
     }
 
+    /// A program of a player's or a server's that joins this directory.
+    fn beside(&self, name: &str, arguments: &[&str]) -> process::Running {
+        let directory = format!("{}@{}", self.key, self.address);
+        let status = self.folder.join(name);
+        let joining = ["--directory", &directory, "--status", &status];
+        process::nearside(&[&["detour", name][..], &joining, arguments].concat()).start()
+    }
+
     fn get(&self, path: &str) -> String {
         let head = format!("Authorization: Bearer {TOKEN}\r\n");
         let (status, body) = ask(&self.admin, "GET", path, &head, "").unwrap();
@@ -209,26 +217,13 @@ fn echo() -> SocketAddr {
 fn gap_when_expose_is_killed(keyed: bool) -> Duration {
     let scene = Scene::new("");
     let _serving = scene.start();
-    let directory = format!("{}@{}", scene.key, scene.address);
     let game = echo().to_string();
-    let status = |name: &str| scene.folder.join(name);
-    let start = |name: &str, arguments: &[&str]| {
-        let program = [
-            "detour",
-            name,
-            "--directory",
-            &directory,
-            "--status",
-            &status(name),
-        ];
-        process::nearside(&[&program[..], arguments].concat()).start()
-    };
     let key = scene.folder.join("expose.key");
     let more: &[&str] = if keyed { &["--key", &key] } else { &[] };
-    let expose = || start("expose", &[&["--game", &game], more].concat());
+    let expose = || scene.beside("expose", &[&["--game", &game], more].concat());
     let mut first = expose();
     heard(&mut first, "joined");
-    let mut proxy = start("proxy", &["--to", &game, "--listen", "127.0.0.1:0"]);
+    let mut proxy = scene.beside("proxy", &["--to", &game, "--listen", "127.0.0.1:0"]);
     let line = heard(&mut proxy, "connect the game to");
     let local: SocketAddr = line.rsplit(' ').next().unwrap().parse().unwrap();
     let player = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -244,7 +239,8 @@ fn gap_when_expose_is_killed(keyed: bool) -> Duration {
         came.is_ok_and(|length| buffer[..length] == number.to_be_bytes())
     };
     common::web::wait_for("an answer of the game server", &mut answered);
-    let sealed = nearside(&["detour", "status", "--socket", &status("proxy")]).expect_code(0);
+    let sealed =
+        nearside(&["detour", "status", "--socket", &scene.folder.join("proxy")]).expect_code(0);
     assert!(
         sealed.stdout.contains("1 flows sealed"),
         "{}",
@@ -284,23 +280,10 @@ fn is_answered(player: &UdpSocket, local: SocketAddr) -> bool {
 fn who_may_open_no_more_files_goes_on_serving_those_it_knows() {
     let scene = Scene::new("");
     let _serving = scene.start();
-    let directory = format!("{}@{}", scene.key, scene.address);
     let game = echo().to_string();
-    let start = |name: &str, arguments: &[&str]| {
-        let status = scene.folder.join(name);
-        let program = [
-            "detour",
-            name,
-            "--directory",
-            &directory,
-            "--status",
-            &status,
-        ];
-        process::nearside(&[&program[..], arguments].concat()).start()
-    };
-    let mut expose = start("expose", &["--game", &game]);
+    let mut expose = scene.beside("expose", &["--game", &game]);
     heard(&mut expose, "joined");
-    let mut proxy = start("proxy", &["--to", &game, "--listen", "127.0.0.1:0"]);
+    let mut proxy = scene.beside("proxy", &["--to", &game, "--listen", "127.0.0.1:0"]);
     let line = heard(&mut proxy, "connect the game to");
     let local: SocketAddr = line.rsplit(' ').next().unwrap().parse().unwrap();
     let first = UdpSocket::bind("127.0.0.1:0").unwrap();
