@@ -202,7 +202,7 @@ mod tests {
         }
 
         fn read(&mut self, name: u64) {
-            let clock = self.clock.clone();
+            let clock = self.clock;
             let mut buffers = RecvBuffers::new();
             let port = self.port(name);
             port.recv_batch(&mut buffers, &clock, |_| {}).unwrap();

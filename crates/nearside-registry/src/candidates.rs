@@ -3,8 +3,9 @@
 use nearside_wire::steam::Combine;
 
 use crate::conditions::Test;
-use crate::groups::{Named, Places};
+use crate::groups::{Named, Places, Step};
 use crate::hashes::Hash32;
+use crate::scans::{QUESTION, STEP};
 use crate::selection::Question;
 use crate::server::{Family, Server, Text};
 use crate::shelf::Shelf;
@@ -26,36 +27,63 @@ enum Part<'a> {
     These(Vec<SlotId>),
 }
 
+/// How a walk to the groups of a question ended.
+enum Walk<'a> {
+    Found(Candidates<'a>),
+    /// Another index is cheaper.
+    Dearer,
+    /// Whoever asks cannot pay for more steps.
+    Unpaid,
+}
+
 impl<'a> Candidates<'a> {
-    /// The fewest that an index leaves.
-    pub(crate) fn of(question: &'a Question, shelf: &'a Shelf) -> Self {
+    /// The fewest that an index leaves. Somebody with many games must not make others look for them for
+    /// nothing: a walk to more groups than any question has paid for is paid as it goes, and ends where
+    /// `pay` says no. `None` if it says so and there is no other index.
+    pub(crate) fn of(
+        question: &'a Question,
+        shelf: &'a Shelf,
+        pay: &mut impl FnMut(usize) -> bool,
+    ) -> Option<Self> {
         let tests = question.tests.iter();
         let indexed = tests.filter_map(|test| Self::of_test(question.family, test, shelf));
         let fewest = indexed.reduce(Self::fewer);
-        let most = fewest.as_ref().map_or(usize::MAX, |fewest| fewest.count);
-        let groups = Self::of_groups(question, shelf, most);
-        groups.or(fewest).unwrap_or_default()
+        match Self::of_groups(question, shelf, fewest.as_ref(), pay) {
+            Walk::Found(groups) => Some(groups),
+            Walk::Dearer | Walk::Unpaid => fewest,
+        }
     }
 
-    /// Those of the groups that it names; `None` as soon as they are not fewer than `most`, so that
-    /// somebody with many games does not make others count them.
-    fn of_groups(question: &'a Question, shelf: &'a Shelf, most: usize) -> Option<Self> {
+    /// Those of the groups that it names, unless it is dearer to find them than to look at `others`.
+    fn of_groups(
+        question: &'a Question,
+        shelf: &'a Shelf,
+        others: Option<&Self>,
+        pay: &mut impl FnMut(usize) -> bool,
+    ) -> Walk<'a> {
         let game = question.game.as_ref();
         let named = Named {
             family: question.family,
             number: question.number,
             game: game.map(|game| shelf.hashes.text(question.family, Text::Game, game)),
         };
+        let most = others.map_or(usize::MAX, |others| others.count);
+        let price = most.saturating_mul(question.cost).saturating_add(QUESTION);
         let mut found = Self::default();
         let is_wanted = |traits| question.could_select(traits);
-        for places in shelf.groups.select(named, is_wanted) {
-            found.count += places.len();
-            if found.count >= most {
-                return None;
+        for (steps, step) in (1..).zip(shelf.groups.select(named, is_wanted)) {
+            if let Step::Group(places) = step {
+                found.count += places.len();
+                found.parts.push(Part::Group(places));
             }
-            found.parts.push(Part::Group(places));
+            if found.count >= most || steps * STEP > price {
+                return Walk::Dearer;
+            }
+            if steps % STEPS_AT_ONCE == 0 && !pay(STEPS_AT_ONCE * STEP) {
+                return Walk::Unpaid;
+            }
         }
-        Some(found)
+        Walk::Found(found)
     }
 
     /// Those for whom a test may hold, if it has an index.
@@ -136,6 +164,9 @@ impl Part<'_> {
         }
     }
 }
+
+/// Steps that are paid for together; every question has paid for the first of them.
+const STEPS_AT_ONCE: usize = QUESTION / STEP;
 
 /// Whether servers are found by a text. Modes are whole words in the Quake 3 family, where clients ask
 /// for one; Steam's are lists of tags.

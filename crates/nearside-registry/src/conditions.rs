@@ -45,6 +45,11 @@ impl Test {
         }
     }
 
+    /// The text is this, cut as those of servers are: a long name is found by all of it.
+    pub(crate) fn text(which: Text, wanted: &[u8]) -> Self {
+        Self::Text(which, which.kept(wanted))
+    }
+
     fn of_pair(key: &[u8], value: &[u8]) -> Self {
         let on = value != b"0";
         let wants = |one, wanted| match on {
@@ -56,8 +61,8 @@ impl Test {
             wanted,
         };
         match key.to_ascii_lowercase().as_slice() {
-            b"gamedir" => Self::Text(Text::Game, value.to_vec()),
-            b"map" => Self::Text(Text::Map, value.to_vec()),
+            b"gamedir" => Self::text(Text::Game, value),
+            b"map" => Self::text(Text::Map, value),
             b"appid" => app(true),
             b"napp" | b"nappid" => app(false),
             b"dedicated" => wants(Trait::Dedicated, true),

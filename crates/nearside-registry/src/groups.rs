@@ -69,6 +69,15 @@ pub(crate) struct Named {
     pub(crate) game: Option<Hash32>,
 }
 
+/// One step on the way to the groups of a question. Each takes about as long, so that a walk can be paid
+/// for step by step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step<'a> {
+    /// Servers with these traits occur; whether they are wanted or not.
+    Signature,
+    Group(&'a Places),
+}
+
 /// The groups that have a server.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
@@ -99,29 +108,39 @@ impl Groups {
         &'a self,
         named: Named,
         is_wanted: impl Fn(Traits) -> bool + 'a,
-    ) -> Box<dyn Iterator<Item = &'a Places> + 'a> {
+    ) -> Box<dyn Iterator<Item = Step<'a>> + 'a> {
         let Named { family, game, .. } = named;
-        let is_wanted = move |traits: &Traits| is_wanted(*traits);
+        let wanted = move |traits: Traits| is_wanted(traits).then_some(traits).into_iter();
+        let signature = || std::iter::once(Step::Signature);
         let (first, last) = match named.number {
             Some(number) => (number, number),
             None => (u32::MIN, u32::MAX),
         };
         match game {
             Some(game) => {
-                let signatures = self.signatures_of_game(family, game).filter(is_wanted);
-                Box::new(signatures.flat_map(move |traits| {
+                let groups = move |traits| {
                     let key = |number| (family, game, traits, number);
                     let groups = self.games.range(key(first)..=key(last));
-                    groups.filter_map(|key| self.order.get(&of_key(*key)))
-                }))
+                    let places = groups.filter_map(|key| self.order.get(&of_key(*key)));
+                    places.map(Step::Group)
+                };
+                let signatures = self.signatures_of_game(family, game);
+                Box::new(
+                    signatures
+                        .flat_map(move |traits| signature().chain(wanted(traits).flat_map(groups))),
+                )
             }
             None => {
-                let signatures = self.signatures(family).filter(is_wanted);
-                Box::new(signatures.flat_map(move |traits| {
+                let groups = move |traits| {
                     let from = of_key((family, Hash32::FIRST, traits, first));
                     let to = of_key((family, Hash32::LAST, traits, last));
-                    self.order.range(from..=to).map(|(_, places)| places)
-                }))
+                    let groups = self.order.range(from..=to);
+                    groups.map(|(_, places)| Step::Group(places))
+                };
+                Box::new(
+                    self.signatures(family)
+                        .flat_map(move |traits| signature().chain(wanted(traits).flat_map(groups))),
+                )
             }
         }
     }

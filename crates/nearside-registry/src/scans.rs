@@ -46,6 +46,8 @@ pub(crate) enum Asker {
 pub(crate) const SERVER: usize = 8;
 /// Any question at all: it is read, and what it selects is kept.
 pub(crate) const QUESTION: usize = 1_000;
+/// A step from one group of servers to the next: some 0.15 µs where groups are many and lie apart.
+pub(crate) const STEP: usize = 15;
 
 /// A twenty-fifth of one core for each /24 or /48. Ten seconds' worth can be saved up: a question
 /// about four million servers, or a hundred new ones about 30,000.

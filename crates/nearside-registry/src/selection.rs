@@ -81,7 +81,7 @@ impl Selection {
                 ..
             } => Question {
                 number: Some(*protocol),
-                game: game.as_ref().map(|game| game.as_bytes().to_vec()),
+                game: game.as_ref().map(|game| Text::Game.kept(game.as_bytes())),
                 is_whole_game: mode.is_none(),
                 ..Question::of(Family::Quake3, self.words())
             },
@@ -94,7 +94,7 @@ impl Selection {
                 tests.push(Test::Trait(Trait::Ipv6, false));
                 Question {
                     number: value(APP).and_then(number),
-                    game: value(GAME).map(<[u8]>::to_vec),
+                    game: value(GAME).map(|game| Text::Game.kept(game)),
                     is_whole_game: is_whole_game(*region, &filter),
                     collapse: value(COLLAPSE) == Some(b"1"),
                     ..Question::of(Family::Steam, tests)
@@ -120,7 +120,7 @@ impl Selection {
         };
         let text = |which, wanted: &Option<String>| {
             let wanted = wanted.as_ref()?;
-            Some(Test::Text(which, wanted.as_bytes().to_vec()))
+            Some(Test::text(which, wanted.as_bytes()))
         };
         let none = |one, unwanted: bool| unwanted.then_some(Test::Trait(one, false));
         let tests = [

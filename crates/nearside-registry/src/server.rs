@@ -86,6 +86,11 @@ impl Text {
             Self::Data => 128,
         }
     }
+
+    /// What a server's text would keep of some bytes.
+    pub(crate) fn kept(self, bytes: &[u8]) -> Vec<u8> {
+        kept(self, bytes).collect()
+    }
 }
 
 /// Yes-or-no facts.

@@ -118,6 +118,8 @@ impl Shelf {
         via: Option<SocketId>,
     ) -> Option<&Server> {
         let slot = self.slots.get_mut(id)?;
+        // That one is a trait, by which it would have to be listed anew.
+        debug_assert_ne!(slot.server.standing, Standing::Followed);
         slot.server.expires = expires;
         slot.via = via.or(slot.via);
         if slot.server.standing != Standing::Verified {

@@ -117,6 +117,8 @@ struct Kept {
     made: Moment,
     version: u64,
     used: Moment,
+    /// Whether it was asked for more than once.
+    again: bool,
 }
 
 /// Pages that are kept by their question: those of thirty lists of 30,000.
@@ -156,22 +158,29 @@ impl Views {
                 false => Purpose::New,
             };
             let mut may_take = |cost| may_scan(Scan { cost, purpose });
-            let planned = may_take(QUESTION).then(|| Candidates::of(&question, shelf));
-            let granted = planned.filter(|found| may_take(found.count * question.cost));
-            if let Some(candidates) = granted {
+            if may_take(QUESTION)
+                && let Some(candidates) = Candidates::of(&question, shelf, &mut may_take)
+                && may_take(candidates.count * question.cost)
+            {
                 let kept = Kept {
                     view: View::new(&question, &candidates, shelf),
                     made: now,
                     version: shelf.version(),
                     used: now,
+                    again: known.is_some(),
                 };
                 self.views.remove(selection);
                 self.make_room(kept.view.servers.len());
                 self.views.insert(selection.clone(), kept);
             }
         }
+        let was_known = self
+            .views
+            .get(selection)
+            .is_some_and(|kept| kept.made != now);
         let kept = self.views.get_mut(selection)?;
         kept.used = now;
+        kept.again |= was_known;
         Some(&mut kept.view)
     }
 
@@ -209,6 +218,8 @@ impl Views {
         self.prepared.insert(question.into(), prepared);
     }
 
+    /// Those that were asked for once go first: whoever has a new question each time drives out nobody who
+    /// pages through a list.
     fn make_room(&mut self, servers: usize) {
         let total = |views: &HashMap<Selection, Kept>| -> usize {
             views.values().map(|kept| kept.view.servers.len()).sum()
@@ -216,7 +227,8 @@ impl Views {
         while self.views.len() >= MOST_VIEWS
             || (!self.views.is_empty() && total(&self.views) + servers > MOST_SERVERS)
         {
-            let oldest = self.views.iter().min_by_key(|(_, kept)| kept.used);
+            let all = self.views.iter();
+            let oldest = all.min_by_key(|(_, kept)| (kept.again, kept.used));
             let Some(oldest) = oldest.map(|(selection, _)| selection.clone()) else {
                 return;
             };
@@ -263,6 +275,25 @@ mod tests {
         }
         views.forget_unused(at(200));
         assert_eq!(views.prepared(at(200), b"question", &shelf), None);
+    }
+
+    #[test]
+    fn new_questions_drive_out_each_other_and_nobody_who_pages() {
+        let (mut views, shelf) = (Views::default(), Shelf::new(Secret([1; 16])));
+        let selection = |number: u32| Selection::Steam {
+            region: 0xFF,
+            filter: format!(r"\zzz\{number}").into_bytes(),
+        };
+        let at = |millis| Moment::EPOCH + Duration::from_millis(millis);
+        assert!(views.get(at(1), &selection(0), &shelf, |_| true).is_some());
+        assert!(views.get(at(2), &selection(0), &shelf, |_| true).is_some());
+        for number in 1..2_000 {
+            let asked = views.get(at(3), &selection(number), &shelf, |_| true);
+            assert!(asked.is_some());
+        }
+        assert_eq!(views.len(), MOST_VIEWS);
+        let again = views.get(at(4), &selection(0), &shelf, |_| false);
+        assert!(again.is_some(), "it is still there");
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn of_quake3(game: Option<&str>, protocol: u32, words: &[&str]) -> Question {
 
 /// How many servers a question looks at, and how many it selects.
 fn looked_at(shelf: &Shelf, question: &Question) -> (usize, usize) {
-    let candidates = Candidates::of(question, shelf);
+    let candidates = Candidates::of(question, shelf, &mut |_| true).unwrap();
     let met: Vec<_> = candidates.servers(question, shelf).collect();
     assert!(met.len() <= candidates.count, "more than was paid for");
     let selected = met.iter().filter(|server| question.selects(server));
@@ -139,6 +139,47 @@ fn a_question_looks_at_what_it_returns_however_many_others_there_are() {
             "no such region"
         );
     }
+}
+
+#[test]
+fn a_walk_over_the_games_of_others_is_paid_for_and_ends_with_the_money() {
+    let mut shelf = shelf();
+    for number in 0..2_000 {
+        shelf.put(server(number, &format!("game{number}"), "map"));
+    }
+    let question = of_steam(0xFF, r"\name_match\*q*");
+    let walk = |mut purse: usize| {
+        let mut paid = 0;
+        let found = Candidates::of(&question, &shelf, &mut |cost| {
+            let granted = cost <= purse;
+            purse -= if granted { cost } else { 0 };
+            paid += if granted { cost } else { 0 };
+            granted
+        });
+        (found.map(|found| found.count), paid)
+    };
+    let (count, paid) = walk(usize::MAX);
+    assert_eq!(count, Some(2_000));
+    assert!(paid >= (2_000 - STEPS_AT_ONCE) * STEP, "{paid}");
+    assert_eq!(
+        walk(0),
+        (None, 0),
+        "after what the question itself paid for"
+    );
+    assert_eq!(walk(paid / 2).0, None);
+    // With an index of its own a question does not walk on when that is cheaper.
+    let named = of_steam(0xFF, r"\map\nobodys\name_match\*q*");
+    let found = Candidates::of(&named, &shelf, &mut |_| false);
+    assert_eq!(found.map(|found| found.count), Some(0));
+}
+
+#[test]
+fn a_long_map_is_found_by_all_of_its_name() {
+    let mut shelf = shelf();
+    let map = "workshop/3070923343/de_train_winter_night";
+    shelf.put(server(1, "a_game_with_a_very_long_name_indeed", map));
+    let filter = format!(r"\gamedir\a_game_with_a_very_long_name_indeed\map\{map}");
+    assert_eq!(looked_at(&shelf, &of_steam(0xFF, &filter)), (1, 1));
 }
 
 #[test]
@@ -303,7 +344,7 @@ proptest! {
                 origin: server.origin,
             });
             let all = shelf.iter().filter(|server| question.selects(server));
-            let candidates = Candidates::of(&question, &shelf);
+            let candidates = Candidates::of(&question, &shelf, &mut |_| true).unwrap();
             let met: Vec<&Server> = candidates.servers(&question, &shelf).collect();
             prop_assert!(met.len() <= candidates.count);
             let found = met.into_iter().filter(|server| question.selects(server));
