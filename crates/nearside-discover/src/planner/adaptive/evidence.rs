@@ -99,9 +99,7 @@ impl Evidence {
         }
         below
     }
-}
 
-impl Evidence {
     /// How well an answer at `glimpse.z` fits, and how well one of a server that is truly below the
     /// threshold, added up over all answers after the blur.
     pub(super) fn fit(&self, glimpse: &Glimpse, blur: Blur) -> Fit {
