@@ -33,6 +33,11 @@ impl Method {
     /// The baseline that everything is held against.
     pub const CONVENTIONAL: Self = Self::published(PlannerKind::Conventional);
 
+    /// Whether it says how many servers it expects to have missed.
+    pub fn predicts(&self) -> bool {
+        matches!(self, Self::Planner(config) if config.kind == PlannerKind::Adaptive)
+    }
+
     /// The name users type.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -12,6 +12,17 @@ use nearside_world::{Fraction, Game, WorldParams, generate};
 
 /// Runs of the adaptive planner in the hub world, all 28,000 servers of it.
 fn runs(client: &str, seeds: &str, stop_ms: u32, best: Option<usize>) -> Vec<Row> {
+    runs_matching(None, client, seeds, stop_ms, best)
+}
+
+/// The same where only some servers pass the filters.
+fn runs_matching(
+    matching: Option<Fraction>,
+    client: &str,
+    seeds: &str,
+    stop_ms: u32,
+    best: Option<usize>,
+) -> Vec<Row> {
     let world = World::Generated {
         params: Box::new(WorldParams::builtin()),
         game: Game::Css,
@@ -20,6 +31,7 @@ fn runs(client: &str, seeds: &str, stop_ms: u32, best: Option<usize>) -> Vec<Row
     let conditions = Conditions {
         stop: Rtt::from_micros(stop_ms * 1000),
         best,
+        matching,
         ..Conditions::of_world(&world, Game::Css)
     };
     let comparison = Comparison {
@@ -52,6 +64,18 @@ fn who_is_near_everything_gets_the_ten_best_and_hears_how_sure_that_is() {
         rows.iter().all(|row| 8 * row.probes < row.listed),
         "{rows:?}"
     );
+}
+
+/// Fewer than ten of the playable servers pass the filters: what is said and what is true are both of
+/// those below the stop, unless the best alone are looked for, which may then be anywhere.
+#[test]
+fn where_few_playable_servers_match_those_beyond_the_stop_are_no_better_ones() {
+    let few = Fraction::try_from(0.01).ok();
+    let rows = runs_matching(few, "AU", "0-1", 50, None);
+    for row in &rows {
+        assert!(row.better <= row.playable - row.found, "{row:?}");
+        assert!(row.expected_better.unwrap() < 5.0, "{row:?}");
+    }
 }
 
 /// Three seconds at 140 probes a second. Asserted in probes, since seconds are the machine's.

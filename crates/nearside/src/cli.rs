@@ -182,7 +182,7 @@ pub struct ProbingArgs {
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     pub timeout: u64,
     /// Stop after this many datagrams
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_probes: Option<u64>,
     /// Stop after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
@@ -258,7 +258,9 @@ pub struct RememberingArgs {
 
 /// Look at what was remembered, or forget it.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done; 1 nothing is remembered; 3 a file cannot be removed.")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 nothing is remembered; 2 bad usage, or a folder that cannot be read; 3 a file cannot be removed."
+)]
 pub struct CacheArgs {
     /// Forget it
     #[arg(long)]

@@ -21,6 +21,8 @@ fn bad_flags_are_refused_with_what_would_be_right() {
         &["--lab-loss", "from 0 to 1"],
     );
     is_refused(&["browse", "--lab", "AU", "--pace", "warp"], &["--pace"]);
+    let none = ["browse", "--lab", "AU", "--max-probes", "0"];
+    is_refused(&none, &["--max-probes"]);
     is_refused(&["browse", "--master", "localhost"], &["add the port"]);
     is_refused(&["query", "localhost"], &["is not an address with a port"]);
     is_refused(

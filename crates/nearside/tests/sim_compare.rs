@@ -158,6 +158,8 @@ fn what_planners_say_of_what_they_miss_is_set_beside_the_truth() {
         assert!(table.contains(words), "no `{words}` in\n{table}");
     }
     is_refused(&["--stop", "200,50"], &["--calibration"]);
+    let silent = ["--planner", "as,oracle", "--calibration"];
+    is_refused(&silent, &["none of these says so"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::foreign::program;
 use common::process::Finished;
-use common::{LONG, one_lab_at_a_time};
+use common::{Folder, LONG, nearside, one_lab_at_a_time};
 
 /// A terminal of a given size that runs one command, on a tmux server of its own.
 struct Terminal {
@@ -137,6 +137,44 @@ fn a_narrow_terminal_wraps_no_row() {
     assert_eq!(pings(&last).len(), 30, "{last}");
     assert_eq!(last.matches("RTT ms").count(), 1, "one table:\n{last}");
     assert!(is_clean(&last), "{last:?}");
+}
+
+/// Rows that an earlier run has found and this one has not confirmed.
+fn remembered(text: &str) -> usize {
+    let ping = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let is_remembered = |ping: &String| ping.starts_with('?') && ping.len() > 1;
+    text.lines().filter_map(ping).filter(is_remembered).count()
+}
+
+#[test]
+fn the_best_of_the_last_run_stand_there_at_once_until_they_are_confirmed() {
+    let test = "the_best_of_the_last_run_stand_there_at_once_until_they_are_confirmed";
+    let _alone = one_lab_at_a_time();
+    let folder = Folder::new();
+    let flags = format!("{BROWSE} --cache-dir {}", folder.path().display());
+    let first: Vec<&str> = flags.split(' ').collect();
+    nearside(&first).expect_code(0);
+    // So slowly that the thirty of last time are asked for three seconds.
+    let slowly = flags.replace("--pace 100", "--pace 10");
+    let Some(terminal) = Terminal::run(test, 105, 30, &slowly) else {
+        return;
+    };
+    let warm = terminal.wait_for("rows of the last run", |text| remembered(text) >= 10);
+    assert!(warm.contains("? from the last run, just now"), "{warm}");
+    assert!(is_clean(&warm), "{warm:?}");
+    terminal.wait_for("a row that is confirmed", |text| {
+        remembered(text) >= 1
+            && text
+                .lines()
+                .any(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+    });
+    let last = terminal.wait_for("the end", |text| text.contains("\nexit "));
+    assert_eq!(remembered(&last), 0, "{last}");
+    assert!(pings(&last).len() >= 10, "{last}");
+    assert!(
+        last.contains("\nbegan with what the last run found, just now"),
+        "{last}"
+    );
 }
 
 #[test]

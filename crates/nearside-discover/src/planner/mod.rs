@@ -163,6 +163,18 @@ pub struct PlanReport {
     pub expected_missed: Option<f64>,
     /// Servers it expects to be better than the k-th best found; `None` if it cannot tell.
     pub expected_better: Option<f64>,
+    /// What became of the memory of an earlier run; `None` where there was none.
+    pub memory: Option<MemoryFate>,
+}
+
+/// What became of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryFate {
+    /// It was planned with.
+    Used,
+    /// The first answers showed that the client is somewhere else now.
+    Dropped,
 }
 
 impl PlanReport {
@@ -178,6 +190,7 @@ impl PlanReport {
             verdict: None,
             expected_missed: None,
             expected_better: None,
+            memory: None,
         }
     }
 }
@@ -192,7 +205,7 @@ pub trait Planner: fmt::Debug + Send {
     /// The name users choose it by.
     fn name(&self) -> &'static str;
 
-    /// More of the list; ids go on where the last call ended.
+    /// More of the list; ids go on where the last call ended. Not after the list was whole.
     fn servers_listed(&mut self, servers: &[Listed]);
 
     /// The list is whole.

@@ -16,6 +16,8 @@ pub struct BestScore {
     /// k-th counts as well.
     pub found: usize,
     /// Servers that answer, were not probed, and are nearer than the k-th nearest that was measured.
+    /// Who did not ask for the best alone gets no server beyond the stop, so there only playable ones
+    /// count, as in what planners say.
     pub better: usize,
     /// How many of those the planner itself expects, if it can tell.
     pub expected_better: Option<f64>,
@@ -55,7 +57,12 @@ fn better(record: &RunRecord, scene: &Scene<'_>, wanted: usize) -> usize {
     measured.sort_unstable();
     let kth = wanted.checked_sub(1).and_then(|last| measured.get(last));
     let probed: HashSet<usize> = record.probes.iter().map(|p| p.server.index()).collect();
-    let is_better = |rtt: Rtt| kth.is_none_or(|&kth| rtt < kth);
+    let stop = scene.conditions.stop;
+    let limit = match (kth, scene.conditions.best) {
+        (kth, Some(_)) => kth.copied(),
+        (kth, None) => Some(kth.map_or(stop, |&kth| kth.min(stop))),
+    };
+    let is_better = |rtt: Rtt| limit.is_none_or(|limit| rtt < limit);
     (0..scene.population.servers.len())
         .filter(|server| !probed.contains(server))
         .filter(|&server| rtt(server).is_some_and(is_better))

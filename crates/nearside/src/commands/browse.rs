@@ -53,9 +53,9 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
     let remembering = Remembering::of(args);
     let mut face = face(&args.showing, goal(&planner), &favourites);
     let shows_progress = !(args.showing.quiet && is_table(&args.showing));
-    if let Some(last) = remembering.last.as_ref().filter(|_| shows_progress) {
+    if let (Some(last), Some(age), true) = (&remembering.last, remembering.age(), shows_progress) {
         // Lists from the Web and tables of origins take their time.
-        face.remembered(&last.rows);
+        face.remembered(&last.rows, age);
         if let Err(error) = face.progress(&Progress::beginning()) {
             return closed_output(error);
         }
@@ -106,6 +106,7 @@ pub fn run(args: &BrowseArgs) -> Result<Exit> {
         return closed_output(error);
     }
     let narrowed = outcome.merge.unwanted > 0;
+    warnings.extend(remembering.told(outcome.prober.prober().plan().memory));
     warnings.extend(remembering.keep(outcome.prober.prober(), &snapshot, narrowed));
     let shown = match face.finish(&snapshot) {
         Ok(shown) => shown,

@@ -1,13 +1,13 @@
 //! `nearside cache`: what `browse` remembers, and how to forget it.
 
 use std::io::Write;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
 use crate::cli::CacheArgs;
 use crate::exit::{Exit, WorldFailure};
-use crate::faces::numbers::{bytes, count};
+use crate::faces::numbers::{ago, bytes, count};
 use crate::memory::{Cache, Kept};
 
 /// Runs the command.
@@ -60,7 +60,7 @@ fn line(kept: &Kept, now: SystemTime) -> String {
         return format!("{game}: from a time to come, so it is not used · {size} · {path}");
     }
     if !last.is_fresh(now) {
-        let when = age_words(last.age(now));
+        let when = ago(last.age(now));
         return format!("{game}: {when}, which is too old, so it is not used · {size} · {path}");
     }
     let memory = &last.memory;
@@ -69,34 +69,8 @@ fn line(kept: &Kept, now: SystemTime) -> String {
     });
     format!(
         "{game}: {} · {}{nearest} · {} · {size} · {path}",
-        age_words(last.age(now)),
+        ago(last.age(now)),
         count(memory.best.len() as u64, "server"),
         count(memory.groups.len() as u64, "network"),
     )
-}
-
-/// An age as one says it: `3 hours ago`.
-pub(crate) fn age_words(age: Duration) -> String {
-    let seconds = age.as_secs();
-    let (number, unit) = match seconds {
-        0..60 => return "just now".to_owned(),
-        60..3_600 => (seconds / 60, "minute"),
-        3_600..86_400 => (seconds / 3_600, "hour"),
-        _ => (seconds / 86_400, "day"),
-    };
-    format!("{} ago", count(number, unit))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_told_in_one_unit() {
-        let words = |seconds| age_words(Duration::from_secs(seconds));
-        assert_eq!(words(59), "just now");
-        assert_eq!(words(60), "1 minute ago");
-        assert_eq!(words(7_199), "1 hour ago");
-        assert_eq!(words(3 * 86_400 + 5), "3 days ago");
-    }
 }

@@ -1,7 +1,7 @@
 //! The live view: a line of progress and the best servers so far, drawn in place.
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use nearside_discover::snapshot::{Progress, Row};
 use nearside_types::ServerAddr;
@@ -41,6 +41,8 @@ pub struct Headline<'a> {
     pub goal: Goal,
     /// Whether nearly everything is near.
     pub near_everything: bool,
+    /// How long ago the last run was, of which rows may be remembered.
+    pub last_run: Option<Duration>,
 }
 
 /// The lines of one frame: none wider than the style's width, all together lower than the terminal.
@@ -64,7 +66,7 @@ pub fn render(
         lines.extend(table::lines(best, style));
     }
     if best.iter().any(cells::is_remembered) {
-        lines.push(fitted(table::REMEMBERED, style));
+        lines.push(fitted(&table::remembered(headline.last_run), style));
     }
     lines
 }
@@ -104,8 +106,11 @@ impl Headline<'_> {
             (true, some @ 1..=MANY) => format!("about {some} better to find"),
             (true, _) => "many better to find".to_owned(),
             (false, _) => {
-                let missed = thousands(missed.round() as u64);
-                format!("about {missed} playable to find{}", among_the_best(better))
+                let missed = match missed.round() as u64 {
+                    0 => "hardly any".to_owned(),
+                    some => format!("about {}", thousands(some)),
+                };
+                format!("{missed} playable to find{}", among_the_best(better))
             }
         })
     }
@@ -127,25 +132,30 @@ const MANY: u64 = 10;
 #[derive(Debug)]
 pub(crate) struct Live {
     terminal: Terminal,
-    /// In order, at most [`MOST_ROWS`].
+    /// In the order that decides which are kept, at most `room`.
     best: Vec<Row>,
     order: SortKey,
+    room: usize,
     goal: Goal,
     /// Once it is said it stays, so that the rows below do not jump.
     near_everything: bool,
+    last_run: Option<Duration>,
     rate: RecentRate,
     drawn_at: Option<f64>,
     screen: Screen,
 }
 
 impl Live {
-    pub(crate) fn new(terminal: Terminal, order: SortKey, goal: Goal) -> Self {
+    pub(crate) fn new(terminal: Terminal, selection: &Selection, goal: Goal) -> Self {
         Self {
             terminal,
             best: Vec::with_capacity(MOST_ROWS + 1),
-            order,
+            order: selection.keeping_order(),
+            // Which of the nearest are drawn is known only when all of them are sorted.
+            room: selection.best.unwrap_or(0).max(MOST_ROWS),
             goal,
             near_everything: false,
+            last_run: None,
             rate: RecentRate::default(),
             drawn_at: None,
             screen: Screen::default(),
@@ -157,10 +167,16 @@ impl Live {
         self.best.retain(|known| known.addr != row.addr);
         let before = |known: &Row| self.order.compare(known, row).is_lt();
         let place = self.best.partition_point(before);
-        if place < MOST_ROWS {
+        if place < self.room {
             self.best.insert(place, row.clone());
-            self.best.truncate(MOST_ROWS);
+            self.best.truncate(self.room);
         }
+    }
+
+    /// Takes in a row of the last run, which was so long ago.
+    pub(crate) fn remembered(&mut self, row: &Row, age: Duration) {
+        self.last_run = Some(age);
+        self.row(&cells::remembered(row));
     }
 
     /// Takes out what is only remembered of a server that does not answer any more.
@@ -205,10 +221,11 @@ impl Live {
             probes_per_second: self.rate.per_second(),
             goal: self.goal,
             near_everything: self.near_everything,
+            last_run: self.last_run,
         };
-        let wanted = selection.top.map_or(MOST_ROWS, NonZeroUsize::get);
-        let best = &self.best[..self.best.len().min(wanted)];
-        render(headline, best, size.height, style)
+        let picked = selection.pick(&self.best).into_iter();
+        let best: Vec<Row> = picked.take(MOST_ROWS).cloned().collect();
+        render(headline, &best, size.height, style)
     }
 
     /// Makes room for the final table.
@@ -219,6 +236,8 @@ impl Live {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
     use proptest::prelude::*;
 
     use super::super::colour::{Colours, unpainted};
@@ -241,12 +260,14 @@ mod tests {
             probes_per_second: 138.6,
             goal: GOAL,
             near_everything: false,
+            last_run: None,
         }
     }
 
     fn live(width: usize, height: usize) -> Live {
         let size = Size { width, height };
-        Live::new(Terminal::fixed(size, Colours::Off), SortKey::Rtt, GOAL)
+        let terminal = Terminal::fixed(size, Colours::Off);
+        Live::new(terminal, &Selection::default(), GOAL)
     }
 
     #[test]
@@ -286,7 +307,7 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
     fn what_is_remembered_is_marked_until_it_answers_or_is_gone() {
         let mut live = live(80, 24);
         for row in &four_rows()[..2] {
-            live.row(&cells::remembered(row));
+            live.remembered(row, Duration::from_secs(3 * 86_400));
         }
         let progress = Progress {
             expected_missed: Some(1_204.4),
@@ -303,7 +324,7 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
         for words in [
             "\nabout 1,204 playable to find (3 among the best)\n",
             "?12.3",
-            table::REMEMBERED,
+            "? from the last run, 3 days ago",
         ] {
             assert!(frame.contains(words), "no `{words}` in\n{frame}");
         }
@@ -334,6 +355,17 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
         assert_eq!(said(2.7), "about 3 better to find");
         assert_eq!(said(300.0), "many better to find");
         assert_eq!(said(0.2), "hardly a better one to find");
+    }
+
+    #[test]
+    fn nobody_is_told_of_zero_servers() {
+        let progress = Progress {
+            expected_missed: Some(0.4),
+            expected_better: Some(0.1),
+            ..progress()
+        };
+        let said = headline(&progress).expectation().unwrap();
+        assert_eq!(said, "hardly any playable to find");
     }
 
     #[test]
@@ -406,6 +438,33 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
         };
         let lines = |selection| live.frame(&progress(), size, selection).len();
         assert_eq!(lines(&Selection::default()) - lines(&two), 2);
+    }
+
+    #[test]
+    fn the_nearest_are_drawn_in_the_order_asked_for() {
+        let nearest = Selection {
+            best: Some(30),
+            sort: Some(SortKey::Players),
+            top: NonZeroUsize::new(2),
+            ..Selection::default()
+        };
+        let size = Size {
+            width: 80,
+            height: 24,
+        };
+        let terminal = Terminal::fixed(size, Colours::Off);
+        let mut live = Live::new(terminal, &nearest, GOAL);
+        for place in 1..=40u8 {
+            live.row(&Row {
+                addr: format!("192.0.2.{place}:27015").parse().unwrap(),
+                rtt_ms: Some(place.into()),
+                players: Some(place.into()),
+                ..full_row()
+            });
+        }
+        let frame = live.frame(&progress(), size, &nearest);
+        let drawn: Vec<&str> = frame[3..].iter().map(|line| line[..8].trim()).collect();
+        assert_eq!(drawn, ["30.0", "29.0"], "{frame:?}");
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod text;
 mod words;
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use nearside_discover::snapshot::{Progress, Row, Snapshot};
 use nearside_types::ServerAddr;
@@ -80,8 +81,8 @@ trait Render {
         Ok(())
     }
 
-    /// A row of an earlier run, until the server answers or is found to be gone.
-    fn remembered(&mut self, _row: &Row) {}
+    /// A row of an earlier run, which was so long ago, until the server answers or is found to be gone.
+    fn remembered(&mut self, _row: &Row, _age: Duration) {}
 
     fn gone(&mut self, _server: ServerAddr) {}
 
@@ -117,11 +118,11 @@ impl<'out> Face<'out> {
         Ok(())
     }
 
-    /// What an earlier run found. A live view shows it, marked, until it is confirmed; the result
-    /// never has it.
-    pub fn remembered(&mut self, rows: &[Row]) {
+    /// What an earlier run found, so long ago. A live view shows it, marked, until it is confirmed;
+    /// the result never has it.
+    pub fn remembered(&mut self, rows: &[Row], age: Duration) {
         for row in rows.iter().filter(|row| self.selection.shows(row)) {
-            self.renderer.remembered(row);
+            self.renderer.remembered(row, age);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Numbers as people read them: thousands apart, bytes and seconds at a sensible precision.
 
+use std::time::Duration;
+
 /// `27640` as `27,640`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -44,9 +46,30 @@ pub(crate) fn seconds(value: f64) -> String {
     }
 }
 
+/// An age as one says it: `3 hours ago`.
+pub(crate) fn ago(age: Duration) -> String {
+    let seconds = age.as_secs();
+    let (number, unit) = match seconds {
+        0..60 => return "just now".to_owned(),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..86_400 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{} ago", count(number, unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ages_are_told_in_one_unit() {
+        let words = |seconds| ago(Duration::from_secs(seconds));
+        assert_eq!(words(59), "just now");
+        assert_eq!(words(60), "1 minute ago");
+        assert_eq!(words(7_199), "1 hour ago");
+        assert_eq!(words(3 * 86_400 + 5), "3 days ago");
+    }
 
     #[test]
     fn thousands_are_set_apart() {

@@ -1,10 +1,10 @@
 use std::io::{self, Write};
+use std::time::Duration;
 
 use nearside_discover::snapshot::{Progress, Row};
 use nearside_types::ServerAddr;
 
 use super::Render;
-use super::cells;
 use super::colour::Colours;
 use super::goal::Goal;
 use super::live::Live;
@@ -33,7 +33,7 @@ impl<'out> Page<'out> {
         Self {
             out,
             terminal,
-            live: terminal.map(|terminal| Live::new(terminal, selection.order(), goal)),
+            live: terminal.map(|terminal| Live::new(terminal, &selection, goal)),
             selection,
             goal,
         }
@@ -66,9 +66,9 @@ impl Render for Page<'_> {
         Ok(())
     }
 
-    fn remembered(&mut self, row: &Row) {
+    fn remembered(&mut self, row: &Row, age: Duration) {
         if let Some(live) = &mut self.live {
-            live.row(&cells::remembered(row));
+            live.remembered(row, age);
         }
     }
 

@@ -1,9 +1,12 @@
 //! The table of servers for people: aligned by display width, fitted to the terminal.
 
+use std::time::Duration;
+
 use nearside_discover::snapshot::Row;
 
 use super::cells;
 use super::colour::{Colours, Shade};
+use super::numbers::ago;
 use super::selection::Favourites;
 use super::text::{self, Align};
 
@@ -69,8 +72,11 @@ const NAME: usize = 7;
 const LEAST_NAME: usize = 8;
 const LEAST_MAP: usize = 6;
 
-/// What the `?` before a round-trip time means.
-pub(super) const REMEMBERED: &str = "? from the last run, not confirmed yet";
+/// What the `?` before a round-trip time means, where the last run was so long ago.
+pub(super) fn remembered(age: Option<Duration>) -> String {
+    let when = age.map_or(String::new(), |age| format!(", {}", ago(age)));
+    format!("? from the last run{when}: not confirmed yet")
+}
 
 /// Columns between two cells.
 const GAP: usize = 2;
@@ -115,7 +121,7 @@ pub fn notes(rows: &[Row], favourites: &Favourites) -> Vec<String> {
         notes.push("~ not exact: the reply cannot be attributed to one request".to_owned());
     }
     if rows.iter().any(cells::is_remembered) {
-        notes.push(REMEMBERED.to_owned());
+        notes.push(remembered(None));
     }
     if rows.iter().any(|row| favourites.contains(&row.addr)) {
         notes.push("* favourite".to_owned());

@@ -295,7 +295,7 @@ fn last_frame(selection: Selection, happens: impl FnOnce(&mut Face<'_>)) -> Stri
         ..config(Format::Table, selection)
     };
     let mut face = Face::new(terminal, out.clone(), io::sink());
-    face.remembered(&four_rows());
+    face.remembered(&four_rows(), std::time::Duration::from_secs(60));
     happens(&mut face);
     face.progress(&progress()).unwrap();
     out.text()

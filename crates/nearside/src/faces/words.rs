@@ -17,6 +17,8 @@ pub struct Shown {
     pub rows: usize,
     /// Rows that pass the filters.
     pub matching: usize,
+    /// Rows that would pass if they were nearer.
+    pub too_far: usize,
     /// Rows there were.
     pub out_of: usize,
 }
@@ -28,7 +30,7 @@ pub fn sentences(summary: &Summary, goal: Goal, shown: Shown) -> Vec<String> {
     }
     let mut sentences = vec![why(summary, goal, shown), found(summary)];
     sentences.extend(near_everything(summary, goal));
-    sentences.extend(left_out(shown));
+    sentences.extend(left_out(shown, goal));
     sentences.push(cost(summary));
     sentences.push(privacy(summary));
     sentences
@@ -56,70 +58,92 @@ fn why(summary: &Summary, goal: Goal, shown: Shown) -> String {
         StopReason::Exhausted => "Probed every server there was (exhausted).".to_owned(),
         StopReason::Limit => format!(
             "Stopped at the limit that was set (limit){}.",
-            still_to_find(summary, goal, ": ")
+            still_to_find(summary, goal, shown, ": ")
         ),
         StopReason::Interrupted => format!(
             "Stopped by you (interrupted): this is what was found until then{}.",
-            still_to_find(summary, goal, "; ")
+            still_to_find(summary, goal, shown, "; ")
         ),
         StopReason::Expected => expected(summary, goal, shown),
     }
 }
 
-/// Playable servers the planner thinks are missing, in whole ones. How far it may be trusted is in
-/// `docs/evaluation.md`.
-fn missing(summary: &Summary) -> u64 {
-    summary.expected_missed.unwrap_or(0.0).round() as u64
-}
-
-/// What a run that was cut short leaves behind, after `link`; nothing where nobody can tell. Who
-/// wants the best only is not told of all the others.
-fn still_to_find(summary: &Summary, goal: Goal, link: &str) -> String {
-    let left = match (goal.only_best, summary.expected_better, missing(summary)) {
-        (true, None, _) | (false, _, 0) => return String::new(),
-        (true, Some(better), _) => match better.round() as u64 {
-            0 => format!(
-                "the chance that a better server is still to be found is {}",
-                chance(better)
-            ),
-            some if some >= goal.best as u64 => {
-                format!("most of the {} should still be to find", goal.the_best())
-            }
-            some => {
-                let better = count(some, "better server");
-                format!("about {better} should still be to find")
-            }
-        },
-        (false, _, some) => {
-            let playable = count(some, "playable server");
-            format!("about {playable} should still be to find")
-        }
+/// What a run that was cut short leaves behind, after `link`; nothing where nobody can tell, or
+/// nobody has answered yet. Who wants the best only is not told of all the others.
+fn still_to_find(summary: &Summary, goal: Goal, shown: Shown, link: &str) -> String {
+    let left = match (
+        goal.only_best,
+        summary.expected_better,
+        summary.expected_missed,
+    ) {
+        (true, None, _) | (false, _, None) => return String::new(),
+        _ if summary.answered == 0 => return String::new(),
+        (true, Some(better), _) => better_left(better, goal, shown),
+        (false, _, Some(missed)) => format!(
+            "{} should still be to find{}",
+            about_playable(missed),
+            of_the_best(summary, goal, shown)
+        ),
     };
     format!("{link}{left}")
 }
 
-fn expected(summary: &Summary, goal: Goal, shown: Shown) -> String {
-    let missing = match missing(summary) {
+fn better_left(better: f64, goal: Goal, shown: Shown) -> String {
+    let wanted = shown.wanted();
+    match better.round() as u64 {
+        0 => {
+            let chance = chance(better);
+            format!("the chance that a {wanted} server is still to be found is {chance}")
+        }
+        some if some >= goal.best as u64 => {
+            format!("most of the {} should still be to find", goal.the_best())
+        }
+        some => {
+            let better = count(some, &format!("{wanted} server"));
+            format!("about {better} should still be to find")
+        }
+    }
+}
+
+/// Playable servers in whole ones: nobody meets a third of a server. How far such a figure may be
+/// trusted is in `docs/evaluation.md`.
+fn about_playable(expected: f64) -> String {
+    match expected.round() as u64 {
         0 => "hardly any playable server".to_owned(),
         some => format!("about {}", count(some, "playable server")),
-    };
+    }
+}
+
+fn expected(summary: &Summary, goal: Goal, shown: Shown) -> String {
+    if summary.answered == 0 {
+        return "Stopped by itself: nobody answered, and hardly any of the others is expected to."
+            .to_owned();
+    }
+    let missed = summary.expected_missed.unwrap_or(0.0);
+    let missing = format!("{} should be missing", about_playable(missed));
+    let of_the_best = of_the_best(summary, goal, shown);
     let words = match summary.verdict {
         Some(Verdict::BestFound | Verdict::BetterNotWorthIt) => {
-            let wanted = match shown.matching {
-                0 => "matching",
-                _ => "better",
-            };
-            better(summary.expected_better.unwrap_or(0.0), wanted)
+            better(summary.expected_better.unwrap_or(0.0), shown.wanted())
         }
-        Some(Verdict::NotWorthIt) => format!(
-            "{missing} should be missing, too thinly spread to be worth looking for{}",
-            of_the_best(summary, goal)
-        ),
-        Some(Verdict::FewMissing) | None => {
-            format!("{missing} should be missing{}", of_the_best(summary, goal))
+        Some(Verdict::NotWorthIt) if missed >= 0.5 => {
+            format!("{missing}, too thinly spread to be worth looking for{of_the_best}")
+        }
+        Some(Verdict::NotWorthIt | Verdict::FewMissing) | None => {
+            format!("{missing}{of_the_best}")
         }
     };
     format!("Stopped by itself, having seen enough: {words}.")
+}
+
+impl Shown {
+    /// What servers are looked for: where none is found yet, any that passes the filters.
+    const fn wanted(self) -> &'static str {
+        match self.matching {
+            0 => "matching",
+            _ => "better",
+        }
+    }
 }
 
 /// How many better servers are missing; where one hardly is, the chance that there is one.
@@ -136,19 +160,19 @@ fn better(expected: f64, wanted: &str) -> String {
     )
 }
 
-/// Who looked for all playable servers plays on one of the best: how many of those are missing.
-fn of_the_best(summary: &Summary, goal: Goal) -> String {
+/// Who looked for all playable servers plays on one of the best: how many of those are missing. Where
+/// nothing passes the filters there is no best yet: then, how many of the missing ones would pass.
+fn of_the_best(summary: &Summary, goal: Goal, shown: Shown) -> String {
     let Some(expected) = summary.expected_better else {
         return String::new();
     };
-    let best = goal.the_best();
-    match expected.round() as u64 {
-        0 => {
-            let chance = chance(expected);
-            format!("; the chance that one of the {best} is missing is {chance}")
-        }
-        some if some >= goal.best as u64 => format!("; most of the {best} may be missing"),
-        some => format!(
+    let (best, chance) = (goal.the_best(), chance(expected));
+    match (shown.matching, expected.round() as u64) {
+        (0, 0) => format!("; the chance that one of them passes the filters is {chance}"),
+        (0, some) => format!("; about {} may pass the filters", thousands(some)),
+        (_, 0) => format!("; the chance that one of the {best} is missing is {chance}"),
+        (_, some) if some >= goal.best as u64 => format!("; most of the {best} may be missing"),
+        (_, some) => format!(
             "; about {} of the {best} should be missing",
             thousands(some)
         ),
@@ -189,20 +213,32 @@ fn found(summary: &Summary) -> String {
     format!("Found {playable} (of {answered} that answered).")
 }
 
-fn left_out(shown: Shown) -> Option<String> {
+fn left_out(shown: Shown, goal: Goal) -> Option<String> {
     let Shown {
         rows,
         matching,
+        too_far,
         out_of,
     } = shown;
     let all = count(out_of as u64, "server");
     let number = |count: usize| thousands(count as u64);
+    if matching == 0 && too_far > 0 {
+        return Some(format!(
+            "None of {all} passes the filters; {} would if nearer: raise --max-rtt.",
+            number(too_far)
+        ));
+    }
     if matching == 0 && out_of > 0 {
         return Some(format!(
             "None of {all} passes the filters: leave one away, or look again when more are playing."
         ));
     }
-    let cut = (rows < matching).then_some("--top N shows more");
+    let is_all_looked_for = goal.only_best && rows >= goal.best;
+    let more = match is_all_looked_for {
+        true => "a larger --best looks for more",
+        false => "--top N shows more",
+    };
+    let cut = (rows < matching).then_some(more);
     match (matching < out_of, cut) {
         (false, None) => None,
         (false, Some(cut)) => Some(format!("Showing {} of {all}; {cut}.", number(rows))),
@@ -260,6 +296,7 @@ mod tests {
     const ALL: Shown = Shown {
         rows: 4_310,
         matching: 4_310,
+        too_far: 0,
         out_of: 4_310,
     };
 
@@ -299,6 +336,7 @@ Your address was shown to all of 2 servers.";
         let shown = Shown {
             rows: 1,
             matching: 1,
+            too_far: 0,
             out_of: 1,
         };
         assert_eq!(
@@ -448,6 +486,90 @@ Your address was shown to all of 2 servers.";
     }
 
     #[test]
+    fn a_run_that_was_cut_short_says_whether_the_ten_best_are_final() {
+        let first = |expected_missed, expected_better| {
+            let summary = Summary {
+                stopped: Some(StopReason::Limit),
+                expected_missed: Some(expected_missed),
+                expected_better: Some(expected_better),
+                ..summary()
+            };
+            sentences(&summary, GOAL, ALL).swap_remove(0)
+        };
+        assert_eq!(
+            first(120.3, 2.7),
+            "Stopped at the limit that was set (limit): about 120 playable servers should still be to find; about 3 of the ten best should be missing."
+        );
+        assert_eq!(
+            first(0.2, 0.105),
+            "Stopped at the limit that was set (limit): hardly any playable server should still be to find; the chance that one of the ten best is missing is about 10 %."
+        );
+    }
+
+    #[test]
+    fn where_nothing_matches_nobody_speaks_of_the_best() {
+        let nothing = Shown {
+            rows: 0,
+            matching: 0,
+            ..ALL
+        };
+        let first = |stopped, expected_better| {
+            let summary = Summary {
+                stopped: Some(stopped),
+                expected_missed: Some(3.2),
+                expected_better: Some(expected_better),
+                ..summary()
+            };
+            sentences(&summary, GOAL, nothing).swap_remove(0)
+        };
+        assert_eq!(
+            first(StopReason::Expected, 0.02),
+            "Stopped by itself, having seen enough: about 3 playable servers should be missing; the chance that one of them passes the filters is about 2 %."
+        );
+        assert_eq!(
+            first(StopReason::Limit, 1.7),
+            "Stopped at the limit that was set (limit): about 3 playable servers should still be to find; about 2 may pass the filters."
+        );
+    }
+
+    #[test]
+    fn where_nobody_answered_no_chance_is_made_up() {
+        let first = |stopped| {
+            let summary = Summary {
+                stopped: Some(stopped),
+                answered: 0,
+                playable: 0,
+                expected_missed: Some(3.2),
+                expected_better: Some(0.17),
+                ..summary()
+            };
+            sentences(&summary, GOAL, ALL).swap_remove(0)
+        };
+        assert_eq!(
+            first(StopReason::Expected),
+            "Stopped by itself: nobody answered, and hardly any of the others is expected to."
+        );
+        assert_eq!(
+            first(StopReason::Limit),
+            "Stopped at the limit that was set (limit)."
+        );
+    }
+
+    #[test]
+    fn a_few_that_are_missing_are_not_called_thinly_spread() {
+        let summary = Summary {
+            stopped: Some(StopReason::Expected),
+            verdict: Some(Verdict::NotWorthIt),
+            expected_missed: Some(0.3),
+            ..summary()
+        };
+        assert_eq!(
+            sentences(&summary, GOAL, ALL)[0],
+            "Stopped by itself, having seen enough: hardly any playable server should be missing."
+        );
+    }
+
+    #[test]
     fn nothing_found_is_said_plainly() {
         let line = |summary: &Summary| found(summary);
         let silent = Summary {
@@ -477,17 +599,29 @@ Your address was shown to all of 2 servers.";
     #[test]
     fn what_is_left_out_is_said_with_its_reason() {
         let line = |rows, matching| {
-            left_out(Shown {
+            let shown = Shown {
                 rows,
                 matching,
+                too_far: 0,
                 out_of: 4_310,
-            })
+            };
+            left_out(shown, GOAL)
         };
         assert_eq!(line(4_310, 4_310), None);
         let said = |rows, matching| line(rows, matching).unwrap();
         assert_eq!(
             said(20, 4_310),
             "Showing 20 of 4,310 servers; --top N shows more."
+        );
+        let ten = Shown {
+            rows: 10,
+            matching: 4_310,
+            too_far: 0,
+            out_of: 4_310,
+        };
+        assert_eq!(
+            left_out(ten, ONLY_BEST).unwrap(),
+            "Showing 10 of 4,310 servers; a larger --best looks for more."
         );
         assert_eq!(
             said(7, 7),
@@ -500,6 +634,16 @@ Your address was shown to all of 2 servers.";
         assert_eq!(
             said(0, 0),
             "None of 4,310 servers passes the filters: leave one away, or look again when more are playing."
+        );
+        let too_far = Shown {
+            rows: 0,
+            matching: 0,
+            too_far: 4_310,
+            out_of: 4_310,
+        };
+        assert_eq!(
+            left_out(too_far, GOAL).unwrap(),
+            "None of 4,310 servers passes the filters; 4,310 would if nearer: raise --max-rtt."
         );
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use nearside_types::{Asn, Listed, Rtt, ServerAddr};
 use serde::{Deserialize, Serialize};
 
-use super::super::{Sample, ServerId};
+use super::super::{MemoryFate, Sample, ServerId};
 use super::AdaptivePlanner;
 use super::belief::Beliefs;
 use super::record::TrackRecord;
@@ -65,9 +65,12 @@ const ANOTHER_PLACE: f32 = 0.25;
 /// A memory that is on trial.
 #[derive(Debug)]
 pub(super) struct Trial {
+    /// How far the best servers were. They are the nearest of their ASes, and say nothing about a place
+    /// beside the mean of those.
+    best: BTreeMap<ServerId, f32>,
     /// The remembered mean of each AS.
     means: BTreeMap<NodeId, f32>,
-    /// How far answers were off it.
+    /// How far answers were off that.
     deviations: Vec<f32>,
     /// Everything that answered so far, to start afresh with.
     answers: Vec<(ServerId, f32)>,
@@ -96,6 +99,7 @@ impl Trial {
             }
         }
         Self {
+            best: BTreeMap::new(),
             means,
             deviations: Vec::new(),
             answers: Vec::new(),
@@ -106,8 +110,10 @@ impl Trial {
     fn hear(&mut self, tree: &Tree, server: ServerId, z: f32) -> Judgement {
         self.answers.push((server, z));
         let path = tree.path(server);
-        let mean = path.nodes().iter().find_map(|node| self.means.get(node));
-        self.deviations.extend(mean.map(|mean| (z - mean).abs()));
+        let mean = || path.nodes().iter().find_map(|node| self.means.get(node));
+        let remembered = self.best.get(&server).or_else(mean);
+        self.deviations
+            .extend(remembered.map(|then| (z - then).abs()));
         if self.deviations.len() < JUDGED_AFTER {
             return Judgement::Open;
         }
@@ -153,21 +159,20 @@ fn recall(
 impl AdaptivePlanner {
     /// Recalls a memory: what it believes of the groups, and the best servers to ask first.
     pub(super) fn recall(&mut self, memory: &Memory, listing: &[Listed]) {
-        self.trial = Some(Trial::begin(memory, &self.tree, &mut self.beliefs));
-        let ranks: BTreeMap<ServerAddr, usize> = memory
-            .best
-            .iter()
-            .take(Memory::BEST)
-            .enumerate()
-            .map(|(rank, server)| (server.addr, rank))
+        let mut trial = Trial::begin(memory, &self.tree, &mut self.beliefs);
+        let best = memory.best.iter().take(Memory::BEST).enumerate();
+        let ranks: BTreeMap<ServerAddr, (usize, f32)> = best
+            .map(|(rank, server)| (server.addr, (rank, z_of(server.rtt))))
             .collect();
-        let mut first: Vec<(usize, ServerId)> = listing
-            .iter()
-            .enumerate()
-            .filter_map(|(index, listed)| {
-                Some((*ranks.get(&listed.addr)?, ServerId::from_index(index)))
-            })
-            .collect();
+        let mut first: Vec<(usize, ServerId)> = Vec::new();
+        for (index, listed) in listing.iter().enumerate() {
+            if let Some(&(rank, z)) = ranks.get(&listed.addr) {
+                let server = ServerId::from_index(index);
+                trial.best.insert(server, z);
+                first.push((rank, server));
+            }
+        }
+        self.trial = Some(trial);
         first.sort_unstable();
         for (_, server) in first {
             if self.states[server.index()] == super::State::Unprobed {
@@ -188,6 +193,7 @@ impl AdaptivePlanner {
             Judgement::AnotherPlace => {
                 let answers = std::mem::take(&mut trial.answers);
                 self.trial = None;
+                self.memory_fate = Some(MemoryFate::Dropped);
                 self.start_afresh(&answers);
             }
         }

@@ -45,7 +45,8 @@ use self::record::TrackRecord;
 use self::scale::z_of;
 pub use self::tree::PlaceName;
 use self::tree::{ROOT, Tree};
-use super::{Activity, Listed, Next, Outcome, PlanReport, Planner, Sample, ServerId, StopReason};
+use super::{Activity, Listed, MemoryFate, Next, Outcome, PlanReport};
+use super::{Planner, Sample, ServerId, StopReason};
 
 /// The adaptive planner. See the module.
 #[derive(Debug)]
@@ -67,6 +68,7 @@ pub struct AdaptivePlanner {
     /// What to recall when the list is whole.
     memory: Option<Memory>,
     trial: Option<Trial>,
+    memory_fate: Option<MemoryFate>,
     tally: Tally,
     record: TrackRecord,
     /// The best matching RTTs so far, ascending, at most `config.best`.
@@ -136,6 +138,7 @@ impl AdaptivePlanner {
             outlook: Outlook::default(),
             memory: None,
             trial: None,
+            memory_fate: None,
             tally: Tally::default(),
             record: TrackRecord::default(),
             best: Vec::new(),
@@ -156,6 +159,7 @@ impl AdaptivePlanner {
         self.stage = Stage::Probing;
         // The memory comes first, so that what was probed already counts in its trial.
         if let Some(memory) = self.memory.take() {
+            self.memory_fate = Some(MemoryFate::Used);
             self.recall(&memory, &listing);
         }
         for sample in std::mem::take(&mut self.early) {
@@ -338,7 +342,9 @@ impl Planner for AdaptivePlanner {
     }
 
     fn servers_listed(&mut self, servers: &[Listed]) {
-        debug_assert_eq!(self.stage, Stage::Listing, "the list was complete");
+        if self.stage != Stage::Listing {
+            return;
+        }
         self.listing.extend_from_slice(servers);
         self.states.resize(self.listing.len(), State::Unprobed);
     }
@@ -407,12 +413,11 @@ impl Planner for AdaptivePlanner {
             Stage::Probing => (Activity::Probing, None),
             Stage::Stopped(_, verdict) => (Activity::Finished, verdict),
         };
-        // Before its first decision it has no outlook, and who is stopped then is told no zero.
-        let can_tell = self.decisions > 0 || activity == Activity::Finished;
         PlanReport {
             verdict,
-            expected_missed: can_tell.then_some(self.outlook.missed),
-            expected_better: can_tell.then_some(self.outlook.better),
+            memory: self.memory_fate,
+            expected_missed: self.can_tell().then_some(self.outlook.missed),
+            expected_better: self.can_tell().then_some(self.outlook.better),
             ..PlanReport::of(activity)
         }
     }

@@ -48,7 +48,10 @@ fn why(explanation: &Explanation) -> String {
         Some(Verdict::BestFound) => "no better server is likely",
         Some(Verdict::BetterNotWorthIt) => "no server promises enough to be a better one",
         None if explanation.stopped == Some(StopReason::Exhausted) => "every server was probed",
-        None => "not by its own decision",
+        None if explanation.expected_missed.is_none() => {
+            "it was cut short before its first decision, so it cannot tell what is missing"
+        }
+        None => "it was cut short",
     };
     format!(
         "What the planner believed, and why it stopped: {end}. {}\
@@ -57,17 +60,25 @@ RTTs in brackets are believed: nobody has answered there.",
     )
 }
 
-/// What it expects of those not probed; nothing where all were.
+/// What it expects of those not probed; nothing where all were, or where it cannot tell.
 fn expects(explanation: &Explanation) -> String {
+    let (Some(missed), Some(better)) = (explanation.expected_missed, explanation.expected_better)
+    else {
+        return String::new();
+    };
     if explanation.stopped == Some(StopReason::Exhausted) {
         return String::new();
     }
+    let promise = explanation.best_promise.map_or(String::new(), |promise| {
+        let of_a_hundred = 100.0 * promise;
+        format!(
+            "; no group promised more than {of_a_hundred:.1} playable ones for a hundred probes"
+        )
+    });
     format!(
-        "It expects {} and {} among those not probed; the most promising probe had {:.1} % to find \
-a playable one. ",
-        about(explanation.expected_missed, "playable server"),
-        about(explanation.expected_better, "better one"),
-        100.0 * explanation.best_promise,
+        "It expects {} and {} among those not probed{promise}. ",
+        about(missed, "playable server"),
+        about(better, "better one"),
     )
 }
 
@@ -102,10 +113,9 @@ fn cells(country: String, asn: String, view: &GroupView, explanation: &Explanati
         Cell::Count(view.answered.into()),
         Cell::Count(view.playable.into()),
         rtt(view),
-        Cell::number(
-            view.expected_left,
-            if view.expected_left < 10.0 { 1 } else { 0 },
-        ),
+        view.expected_left.map_or(Cell::Missing, |expected| {
+            Cell::number(expected, if expected < 10.0 { 1 } else { 0 })
+        }),
         Cell::Text(reason(view, explanation).to_owned()),
     ]
 }
@@ -124,19 +134,20 @@ const SOME: f64 = 0.5;
 
 /// Why no more of a group was probed.
 fn reason(view: &GroupView, explanation: &Explanation) -> &'static str {
-    let some_left = view.expected_left >= SOME;
+    let was_cut_short = explanation.stopped.is_none();
+    let some_left = view.expected_left.is_none_or(|expected| expected >= SOME);
     let is_about_the_best = explanation.verdict.is_some_and(Verdict::is_about_the_best);
     let is_far = view
         .believed_rtt
         .is_some_and(|rtt| rtt >= explanation.rtt_stop);
     match view.probed {
         all if all == view.servers => "all probed",
-        1.. if view.answered == 0 => "silent",
+        1.. if view.answered == 0 && !was_cut_short => "silent",
         _ if some_left && is_about_the_best => "playable, but hardly better",
-        _ if some_left && explanation.stopped.is_none() => "cut short",
+        _ if some_left && was_cut_short => "cut short",
         _ if some_left => "few expected, thinly spread",
         0 if is_far => "far, to judge by its neighbours",
-        0 if explanation.stopped.is_none() => "cut short",
+        0 if was_cut_short => "cut short",
         0 => "few expected",
         _ if is_far => "far",
         _ => "the rest of it is far",
@@ -157,7 +168,7 @@ mod tests {
             playable: 0,
             typical_rtt: typical_ms.map(|ms| Rtt::from_micros(ms * 1000)),
             believed_rtt: Some(Rtt::from_micros(typical_ms.unwrap_or(140) * 1000)),
-            expected_left: 0.04,
+            expected_left: Some(0.04),
         }
     }
 
@@ -196,7 +207,7 @@ mod tests {
     #[test]
     fn a_country_that_kept_silent_is_called_so_whatever_was_expected_of_it() {
         let silent = GroupView {
-            expected_left: 3.0,
+            expected_left: Some(3.0),
             ..view(677, 64, None)
         };
         for verdict in [Verdict::NotWorthIt, Verdict::BestFound] {
@@ -207,7 +218,7 @@ mod tests {
     #[test]
     fn where_servers_are_still_expected_distance_is_no_reason() {
         let some_left = GroupView {
-            expected_left: 3.0,
+            expected_left: Some(3.0),
             ..view(50, 2, Some(100))
         };
         let of = |explanation: &Explanation| reason(&some_left, explanation);
@@ -238,14 +249,49 @@ mod tests {
         assert!(!why.contains("promising"), "of what? {why}");
     }
 
+    #[test]
+    fn who_was_cut_short_at_once_claims_nothing() {
+        let view = GroupView {
+            answered: 0,
+            expected_left: None,
+            ..view(50, 15, None)
+        };
+        let explanation = Explanation {
+            stopped: None,
+            expected_missed: None,
+            expected_better: None,
+            best_promise: None,
+            ..explanation(None)
+        };
+        assert_eq!(reason(&view, &explanation), "cut short");
+        let why = why(&explanation);
+        assert!(why.contains("cut short before its first decision"), "{why}");
+        assert!(!why.contains("expects"), "{why}");
+    }
+
+    #[test]
+    fn a_promise_is_told_in_servers_for_probes_and_not_to_who_wants_the_best() {
+        let all = explanation(Some(Verdict::NotWorthIt));
+        assert!(
+            why(&all).contains("promised more than 5.0 playable ones for a hundred probes"),
+            "{}",
+            why(&all)
+        );
+        let best = Explanation {
+            best_promise: None,
+            ..explanation(Some(Verdict::BestFound))
+        };
+        assert!(!why(&best).contains("promised"), "{}", why(&best));
+    }
+
     fn explanation(verdict: Option<Verdict>) -> Explanation {
         Explanation {
             rtt_stop: Rtt::from_micros(200_000),
             stopped: Some(StopReason::Expected),
             verdict,
-            expected_missed: 12.34,
-            expected_better: 0.01,
-            best_promise: 0.05,
+            expected_missed: Some(12.34),
+            expected_better: Some(0.01),
+            best_promise: Some(0.05),
             countries: Vec::new(),
         }
     }

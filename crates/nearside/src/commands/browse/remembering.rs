@@ -1,12 +1,13 @@
 //! What the last run left behind, and what this one leaves.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use nearside_discover::planner::{PlannerKind, StopReason};
+use nearside_discover::planner::{MemoryFate, PlannerKind, StopReason};
 use nearside_discover::prober::Prober;
 use nearside_discover::snapshot::Snapshot;
 
 use crate::cli::BrowseArgs;
+use crate::faces::numbers::ago;
 use crate::memory::{Cache, LastRun};
 
 /// The memory of one game.
@@ -16,6 +17,8 @@ pub(super) struct Remembering {
     game: &'static str,
     /// What the last run left behind.
     pub(super) last: Option<LastRun>,
+    /// When this run began.
+    began: SystemTime,
 }
 
 /// Answers that make a run worth remembering even if it was cut short.
@@ -31,10 +34,32 @@ impl Remembering {
         let cache = named
             .or_else(|| is_usual.then(Cache::of_user).flatten())
             .filter(|_| args.planning.planner == PlannerKind::Adaptive);
-        let last = cache
-            .as_ref()
-            .and_then(|cache| cache.recall(game, SystemTime::now()));
-        Self { cache, game, last }
+        let began = SystemTime::now();
+        let last = cache.as_ref().and_then(|cache| cache.recall(game, began));
+        Self {
+            cache,
+            game,
+            last,
+            began,
+        }
+    }
+
+    /// How long ago the last run was, when this one began.
+    pub(super) fn age(&self) -> Option<Duration> {
+        self.last.as_ref().map(|last| last.age(self.began))
+    }
+
+    /// What to say of the part that the last run had in this one.
+    pub(super) fn told(&self, fate: Option<MemoryFate>) -> Option<String> {
+        let when = ago(self.age()?);
+        Some(match fate? {
+            MemoryFate::Used => {
+                format!("began with what the last run found, {when} (--no-cache begins afresh)")
+            }
+            MemoryFate::Dropped => format!(
+                "what the last run found, {when}, was dropped: it was somewhere else, or routes have changed"
+            ),
+        })
     }
 
     /// Keeps what was learned; returns what to say if that fails. A run without answers, one that was
@@ -59,6 +84,34 @@ impl Remembering {
         }
         let last = LastRun::new(SystemTime::now(), &snapshot.servers, prober.memory());
         let error = cache.keep(self.game, &last).err()?;
-        Some(format!("this run will not be remembered: {error}"))
+        let folder = cache.folder().display();
+        Some(format!(
+            "this run will not be remembered in {folder}: {error}"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fate_of_a_memory_is_told_with_its_age() {
+        let last = LastRun::new(SystemTime::UNIX_EPOCH, &[], Default::default());
+        let remembering = Remembering {
+            cache: None,
+            game: "css",
+            last: Some(last),
+            began: SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 86_400),
+        };
+        let told = |fate| remembering.told(fate).unwrap_or_default();
+        let used = told(Some(MemoryFate::Used));
+        assert!(
+            used.starts_with("began with what the last run found, 3 days ago"),
+            "{used}"
+        );
+        let dropped = told(Some(MemoryFate::Dropped));
+        assert!(dropped.contains("3 days ago, was dropped"), "{dropped}");
+        assert_eq!(told(None), "");
     }
 }

@@ -17,25 +17,26 @@ pub(super) fn is_table(args: &ShowingArgs) -> bool {
     }
 }
 
-/// Unless told otherwise, as many as were looked for; else, on a terminal, as many rows as fit:
-/// thousands would scroll the nearest ones, which matter most, out of sight.
+/// Unless told otherwise, on a terminal as many rows as fit: thousands would scroll the nearest ones,
+/// which matter most, out of sight. Who looks for the best wants to see all of them.
 fn top(args: &ShowingArgs, best: Option<usize>) -> Option<NonZeroUsize> {
     const HEADING_AND_SUMMARY: usize = 8;
     const LEAST: usize = 10;
-    let terminal = Terminal::stdout().filter(|_| is_table(args));
+    let terminal = Terminal::stdout().filter(|_| is_table(args) && best.is_none());
     let fits = terminal.map(|terminal| {
         let height = terminal.size().height;
         height.saturating_sub(HEADING_AND_SUMMARY).max(LEAST)
     });
-    let wanted = args.top.or(best.and_then(NonZeroUsize::new));
-    wanted.or_else(|| fits.and_then(NonZeroUsize::new))
+    args.top.or_else(|| fits.and_then(NonZeroUsize::new))
 }
 
 pub(super) fn face(args: &ShowingArgs, goal: Goal, favourites: &[ServerAddr]) -> Face<'static> {
+    let best = goal.only_best.then_some(goal.best);
     let selection = Selection {
         filters: filters(args),
+        best,
         sort: args.sort,
-        top: top(args, goal.only_best.then_some(goal.best)),
+        top: top(args, best),
         favourites: favourites.iter().copied().collect(),
     };
     let config = FaceConfig {

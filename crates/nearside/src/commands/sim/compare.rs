@@ -7,7 +7,7 @@ use nearside_report::text;
 use nearside_sim::compare::{
     Calibration, Comparison, Row, calibration, calibration_table, every_run, over_seeds,
 };
-use nearside_sim::{Conditions, World};
+use nearside_sim::{Conditions, Method, World};
 use nearside_types::Rtt;
 use nearside_world::recorded::{RecordedPaths, Trace, read_matrix};
 use nearside_world::{Game, ProbeNoise};
@@ -50,6 +50,11 @@ fn print(args: &CompareArgs, runs: Vec<(f64, Row)>) -> io::Result<()> {
 fn comparison(args: &CompareArgs) -> Result<Comparison> {
     if args.stop.len() > 1 && !args.calibration {
         bail!("rows do not say which --stop they belong to: give one, or --calibration");
+    }
+    if args.calibration && !args.planner.iter().any(Method::predicts) {
+        bail!(
+            "--calibration judges what planners say they miss, and none of these says so: add --planner adaptive"
+        );
     }
     let world = world(args)?;
     let clients = match args.client.is_empty() {
