@@ -46,25 +46,19 @@ pub(super) struct Group {
     pub(super) hope: f32,
     /// The share that answers at all.
     pub(super) alive: f32,
-    /// How many answers the belief above it counts for.
+    /// How many servers one probe tells about …
+    pub(super) at_stake: u32,
+    /// … and how many answers what is believed of them counts for beside it.
     pub(super) strength: f32,
     /// In whose book bets on it are entered: that of its AS, or of its country while nobody there has
     /// answered.
     pub(super) book: NodeId,
+    /// In whose book bets for nothing but hope are entered.
+    pub(super) country: NodeId,
     /// The share of what was promised of that AS that came true, at most 1.
     pub(super) kept: f32,
     /// Whether slow start forbids to ask it now.
     pub(super) busy: bool,
-}
-
-impl Group {
-    /// How many servers one probe tells about.
-    pub(super) fn at_stake(&self) -> u32 {
-        match self.part {
-            Part::Whole => self.left,
-            Part::Loose => 1,
-        }
-    }
 }
 
 /// The belief about one node.
@@ -206,19 +200,25 @@ impl Beliefs {
         if glimpse.is_clear() {
             return glimpse.at_face_value();
         }
+        let fit = self.fit(tree, model, server, &glimpse);
+        fit.chance().unwrap_or(glimpse.at_face_value())
+    }
+
+    /// How well what is known of a server's groups fits its answer.
+    fn fit(&self, tree: &Tree, model: &Model, server: ServerId, glimpse: &Glimpse) -> Fit {
         let mut fit = Fit::default();
         for &node in tree.path(server).nodes().iter().rev() {
             let entry = tree.node(node);
             if let Ok(number) = self.countries.binary_search(&node) {
-                fit = self.places.fit(number, &glimpse);
+                fit = self.places.fit(number, glimpse);
             }
             if let Some(evidence) = self.evidence(node) {
                 let blur = self.noise.blur(model, entry.level, evidence);
-                let own = evidence.fit(&glimpse, blur);
+                let own = evidence.fit(glimpse, blur);
                 fit = own.mixed(evidence.weight(), entry.strength, fit);
             }
         }
-        fit.chance().unwrap_or(glimpse.at_face_value())
+        fit
     }
 
     /// Adds an answer of some weight to nodes, the deepest first, up to their country.
@@ -364,6 +364,12 @@ impl Beliefs {
                 Part::Loose => node.unprobed_loose,
             };
             if left > 0 {
+                let (at_stake, strength) = match part {
+                    Part::Whole => (left, node.strength),
+                    // Each is an AS of its own.
+                    Part::Loose if node.level == Level::Country => (1, node.strength),
+                    Part::Loose => (left, model.firmness * (node.strength + belief.weight)),
+                };
                 let of_country = self.nodes[country as usize].chances.playable;
                 visit(Group {
                     node: id,
@@ -375,8 +381,10 @@ impl Beliefs {
                     },
                     hope: (model.elsewhere * hope(tree, id, part, of_country)).min(1.0),
                     alive: belief.alive,
-                    strength: node.strength,
+                    at_stake,
+                    strength,
                     book,
+                    country,
                     kept,
                     busy: belief.busy,
                 });
@@ -390,7 +398,7 @@ impl Beliefs {
 
     fn of_places(&self, number: usize) -> Chances {
         Chances {
-            playable: self.places.below(number, self.z_playable),
+            playable: self.places.below_by_any_route(number, self.z_playable),
             best: self.places.far_below(number, self.z_best),
         }
     }
@@ -554,16 +562,19 @@ impl Noise {
     fn blur(&self, model: &Model, level: Level, evidence: &Evidence) -> Blur {
         let spread = model.spread.at(level);
         let noise = model.denoise * self.variance;
-        let known = 1.0 + evidence.weight();
-        let shrunk = spread * known.powf(-model.shrink);
+        let weight = evidence.weight();
+        let shrunk = spread * (1.0 + weight).powf(-model.shrink);
         let variance = evidence.variance(spread * spread + noise);
         Blur {
-            bandwidth: (shrunk * shrunk + noise / known).sqrt(),
+            bandwidth: (shrunk * shrunk + noise / weight.max(LEAST_ANSWERS)).sqrt(),
             keep: (1.0 - noise / variance).max(LEAST_KEPT).sqrt(),
         }
     }
 }
 
+/// The mean of w answers is off by the noise of one over the root of w; of hardly any, by no more than
+/// that of half an answer.
+const LEAST_ANSWERS: f32 = 0.5;
 /// However noisy, a group's answers are not all noise.
 const LEAST_KEPT: f32 = 0.04;
 

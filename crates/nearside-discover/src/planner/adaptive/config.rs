@@ -111,6 +111,9 @@ pub struct Model {
     pub after_hit: f32,
     /// … and as far as the best go.
     pub after_best_hit: f32,
+    /// Where somebody has answered already, a hit changes the mind about the others so many times
+    /// less. Infinity: not at all.
+    pub firmness: f32,
     /// The share of answers that met a queue and say little about distance.
     pub queued: f32,
     /// How many hits of long shots the model's word counts for beside its own track record (see
@@ -122,6 +125,9 @@ pub struct Model {
     /// lower what is believed of it: servers that stand just beyond the RTT to stop at promise much
     /// and keep nothing. Infinity: the record does not count.
     pub as_doubt: f32,
+    /// The same beside the record of bets placed in one country for nothing but hope (see
+    /// [`Self::elsewhere`]).
+    pub hope_doubt: f32,
     /// How many hits the model's word on servers that were given up counts for beside spot checks of
     /// them.
     pub spot_check_doubt: f32,
@@ -168,6 +174,9 @@ pub struct PlacesModel {
     pub strays: f32,
     /// How far those differ.
     pub stray_deviation: f32,
+    /// The share of a country's servers that may be reached by another route than those that
+    /// answered, and then are as near as its neighbours let expect. Asked for playable servers only.
+    pub other_routes: f32,
 }
 
 /// When it is enough.
@@ -184,9 +193,10 @@ pub struct Enough {
     /// Before it stops, so many probes for each that was sent go to servers that were given up, as
     /// spot checks: what they find corrects what is believed of the others.
     pub spot_checks: f32,
-    /// It does not stop before this share of the probes was sent that the papers' AS method
-    /// calibrates with (the square root of every AS's servers), while a probe is worth a look: a list
-    /// of many middling ASes has more corners than one of a few large ones.
+    /// It does not stop before it has sent so many probes for every corner of the list, while a probe
+    /// is worth a look. An AS has as many corners as the papers' method would take samples of it
+    /// beyond the first (the square root of its servers, less one): a list of many middling ASes has
+    /// more of them than one of a few large ones.
     pub look: f32,
     /// The playable servers per probe that are worth a look.
     pub look_worth: f32,
@@ -263,13 +273,16 @@ impl Model {
             as_deviation: 0.115,
             strays: 0.2,
             stray_deviation: 0.5,
+            other_routes: 0.4,
         },
         after_hit: 0.5,
         after_best_hit: 0.5,
+        firmness: 3.0,
         queued: 0.03,
         doubt: 2.0,
         best_doubt: 2.0,
         as_doubt: 0.5,
+        hope_doubt: 0.2,
         spot_check_doubt: 2.0,
         elsewhere: 0.6,
         scattered: 0.2,
@@ -288,8 +301,8 @@ impl Enough {
         better: 0.3,
         chance: 5e-4,
         spot_checks: 0.02,
-        look: 0.22,
-        look_worth: 0.002,
+        look: 0.36,
+        look_worth: 0.0005,
     };
 
     /// Nothing is ever enough: every server is probed, the promising ones first.
@@ -313,6 +326,6 @@ impl Enough {
         chance: 5e-4,
         spot_checks: 0.01,
         look: 0.0,
-        look_worth: 0.002,
+        look_worth: 0.0,
     };
 }

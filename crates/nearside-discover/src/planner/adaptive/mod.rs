@@ -60,8 +60,8 @@ pub struct AdaptivePlanner {
     states: Vec<State>,
     tree: Tree,
     beliefs: Beliefs,
-    /// How many probes the papers' AS method would calibrate with.
-    calibration: f32,
+    /// How many corners the list has, as [`Enough::look`] counts them.
+    corners: f32,
     /// What the last decision chose from, in the order of the tree.
     groups: Vec<Group>,
     outlook: Outlook,
@@ -133,7 +133,7 @@ impl AdaptivePlanner {
             states: Vec::new(),
             tree: Tree::default(),
             beliefs: Beliefs::default(),
-            calibration: 0.0,
+            corners: 0.0,
             groups: Vec::new(),
             outlook: Outlook::default(),
             memory: None,
@@ -155,7 +155,7 @@ impl AdaptivePlanner {
         let (levels, model) = (&self.config.levels, &self.config.model);
         self.tree = Tree::build(&listing, levels, &model.prior, &mut self.rng);
         self.beliefs = Beliefs::new(&self.tree, model);
-        self.calibration = self.tree.calibration();
+        self.corners = self.tree.corners();
         self.stage = Stage::Probing;
         // The memory comes first, so that what was probed already counts in its trial.
         if let Some(memory) = self.memory.take() {
@@ -248,7 +248,7 @@ impl AdaptivePlanner {
         let enough = &self.config.enough;
         let tried = self.tally.answered + self.tally.silent;
         self.config.objective != Objective::Best
-            && (tried as f32) < enough.look * self.calibration
+            && (tried as f32) < enough.look * self.corners
             && self.outlook.worth >= enough.look_worth
     }
 

@@ -28,16 +28,17 @@ impl Question {
     /// first miss.)
     pub(super) fn worth(self, group: &Group, model: &Model, record: &TrackRecord) -> f32 {
         let chance = self.corrected(group, model, record).max(match self {
-            Self::Playable => record.playable.correct(group.hope, model.doubt),
+            Self::Playable => record
+                .playable
+                .correct(record.hope(group, model), model.doubt),
             Self::Best => 0.0,
         });
         let follow = match self {
             Self::Playable => model.after_hit,
             Self::Best => model.after_best_hit,
         };
-        let others = (group.at_stake() - 1) as f32;
-        let strength = group.strength;
-        let after = ((follow + strength * chance) / (1.0 + strength)).max(chance);
+        let others = (group.at_stake - 1) as f32;
+        let after = chance + (follow - chance).max(0.0) / (1.0 + group.strength);
         group.alive * chance * (1.0 + others * after) / (1.0 + others * chance)
     }
 }
@@ -140,6 +141,10 @@ mod tests {
     use super::*;
 
     fn group(part: Part, left: u32, chance: f32) -> Group {
+        let at_stake = match part {
+            Part::Whole => left,
+            Part::Loose => 1,
+        };
         Group {
             node: 1,
             part,
@@ -150,8 +155,10 @@ mod tests {
             },
             hope: 0.0,
             alive: 1.0,
+            at_stake,
             strength: 1.0,
             book: 1,
+            country: 1,
             kept: 1.0,
             busy: false,
         }
@@ -168,6 +175,25 @@ mod tests {
         assert_eq!(worth(Part::Whole, 1, 0.02), 0.02);
         assert!(worth(Part::Whole, 50, 0.02) > 0.1);
         assert!(worth(Part::Whole, 5000, 0.0) == 0.0);
+    }
+
+    #[test]
+    fn a_second_look_is_worth_more_where_one_answer_speaks_for_many() {
+        let loose = |at_stake, strength| Group {
+            at_stake,
+            strength,
+            ..group(Part::Loose, 40, 0.004)
+        };
+        let worth = |group: Group| {
+            Question::Playable.worth(&group, &Model::DEFAULT, &TrackRecord::default())
+        };
+        let [one, few, many] = [6.0, 12.0, 300.0].map(|known| worth(loose(40, known)));
+        assert!(
+            one > few && few > many && many > 0.004,
+            "{one} {few} {many}"
+        );
+        assert!(one > 2.0 * worth(loose(1, 6.0)));
+        assert_eq!(worth(loose(40, f32::INFINITY)), 0.004, "it changes nothing");
     }
 
     #[test]

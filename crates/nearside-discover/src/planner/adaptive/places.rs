@@ -65,6 +65,11 @@ const WORTH_AN_UPDATE: f64 = 0.1;
 /// And answers that hardly concern a place wait in any case.
 const LEAST_UPDATE: f64 = 0.02;
 
+/// After so many answers half of a country's other routes should have shown.
+const ROUTES_KNOWN: f64 = 3.0;
+/// A difference of variances below this says nothing.
+const ROUNDING: f64 = 1e-9;
+
 /// Beliefs about the typical z of each place, renewed as answers come in.
 #[derive(Debug, Default)]
 pub(super) struct Places {
@@ -79,6 +84,8 @@ pub(super) struct Places {
     on_globe: usize,
     /// The share of servers that stray from their place, and how far.
     strays: (f32, f32),
+    /// See [`PlacesModel::other_routes`].
+    other_routes: f64,
 }
 
 /// What is believed of one place.
@@ -93,7 +100,9 @@ struct Belief {
     within: f64,
     /// Answers not taken in yet: their weight, and its product with z.
     waiting: (f64, f64),
+    /// The weight of answers taken in, and its product with z.
     known: f64,
+    heard: f64,
 }
 
 impl Belief {
@@ -118,6 +127,7 @@ impl Belief {
     fn news(&mut self) -> (f64, f64) {
         let (weight, sum) = std::mem::take(&mut self.waiting);
         self.known += weight;
+        self.heard += sum;
         let surprise = sum / weight - self.mean;
         (surprise, self.variance + self.within / weight)
     }
@@ -155,6 +165,7 @@ impl Places {
             covariance: field.covariance(&globe),
             on_globe: globe.len(),
             strays: (model.strays, model.stray_deviation),
+            other_routes: f64::from(model.other_routes),
         }
     }
 
@@ -202,30 +213,77 @@ impl Places {
     fn update_globe(&mut self, number: usize) {
         let count = self.on_globe;
         let (surprise, total) = self.beliefs[number].news();
-        let column: Vec<f64> = (0..count)
-            .map(|other| self.covariance[other * count + number])
-            .collect();
-        let rows = self.covariance.chunks_exact_mut(count).enumerate();
-        for ((place, row), belief) in rows.zip(&mut self.beliefs) {
-            let gain = column[place] / total;
+        let gains = condition(&mut self.covariance, count, number, total);
+        for (place, (belief, gain)) in self.beliefs.iter_mut().zip(gains).enumerate() {
             belief.mean += gain * surprise;
-            for (cell, &other) in row.iter_mut().zip(&column) {
-                *cell -= gain * other;
-            }
-            belief.variance = row[place];
+            belief.variance = self.covariance[place * (count + 1)];
         }
     }
 
     /// The chance that a server of the country, of which nothing else is known, is below `z`.
     pub(super) fn below(&self, country: usize, z: f32) -> f32 {
-        self.below_by(country, z, 0.0)
+        below(self.places(country), z, 0.0)
+    }
+
+    /// The same where some servers may be reached by another route than those that answered: half of
+    /// a country may go by a cable that the other half does not use, and its first answers come from
+    /// one of them. What its neighbours let expect stands for the others; the more answers agree, the
+    /// fewer there can be.
+    pub(super) fn below_by_any_route(&self, country: usize, z: f32) -> f32 {
+        let own = self.below(country, z);
+        let places = self.places(country).iter();
+        let known: f64 = places.map(|place| place.known + place.waiting.0).sum();
+        let share = self.other_routes * ROUTES_KNOWN / (ROUTES_KNOWN + known);
+        if share <= 0.0 {
+            return own;
+        }
+        own + share as f32 * (self.below_by_neighbours(country, z) - own).max(0.0)
+    }
+
+    /// The chance by all answers but those of the country itself: the updates by these are taken
+    /// back, as updates with the opposite precision (the cavity of expectation propagation: Rasmussen
+    /// and Williams, section 3.6). A region has no neighbours and promises nothing.
+    fn below_by_neighbours(&self, country: usize, z: f32) -> f32 {
+        let numbers = self.numbers(country);
+        if numbers.start >= self.on_globe {
+            return 0.0;
+        }
+        let mut places = self.places(country).to_vec();
+        let count = places.len();
+        let rows = self.covariance.chunks_exact(self.on_globe);
+        let rows = rows.skip(numbers.start).take(count);
+        let mut covariance: Vec<f64> = rows
+            .flat_map(|row| &row[numbers.clone()])
+            .copied()
+            .collect();
+        for number in (0..count).filter(|&number| self.places(country)[number].known > 0.0) {
+            let Belief {
+                known,
+                heard,
+                within,
+                mean,
+                ..
+            } = places[number];
+            let total = covariance[number * (count + 1)] - within / known;
+            if total >= -ROUNDING {
+                return 0.0; // nothing is known of it but by its own answers
+            }
+            let gains = condition(&mut covariance, count, number, total);
+            for (place, gain) in places.iter_mut().zip(gains) {
+                place.mean += gain * (heard / known - mean);
+            }
+        }
+        for (number, place) in places.iter_mut().enumerate() {
+            place.variance = covariance[number * (count + 1)];
+        }
+        below(&places, z, 0.0)
     }
 
     /// The same for the few that are much nearer than the rest. A share of the servers strays: one
     /// answer, or ten, say little about the nearest of six thousand.
     pub(super) fn far_below(&self, country: usize, z: f32) -> f32 {
         let (share, deviation) = self.strays;
-        let strays = self.below_by(country, z, deviation * deviation);
+        let strays = below(self.places(country), z, deviation * deviation);
         (1.0 - share) * self.below(country, z) + share * strays
     }
 
@@ -244,15 +302,31 @@ impl Places {
         let places = self.places(country).iter();
         places.map(|place| place.share * place.mean).sum::<f64>() as f32
     }
+}
 
-    fn below_by(&self, country: usize, z: f32, variance: f32) -> f32 {
-        let chance = |place: &Belief| {
-            let deviation = (place.of_server() as f32 + variance).sqrt();
-            let distance = z - place.mean as f32;
-            place.share as f32 * normal_below(distance / deviation)
-        };
-        self.places(country).iter().map(chance).sum()
+/// The chance that a server of a country with these places is below `z`, if it may stand off them by
+/// so much variance more.
+fn below(places: &[Belief], z: f32, variance: f32) -> f32 {
+    let chance = |place: &Belief| {
+        let deviation = (place.of_server() as f32 + variance).sqrt();
+        let distance = z - place.mean as f32;
+        place.share as f32 * normal_below(distance / deviation)
+    };
+    places.iter().map(chance).sum()
+}
+
+/// Kalman's update of a square covariance by news of one place, with the variance its surprise had to be
+/// expected to have; gives what share of the surprise each place takes over.
+fn condition(covariance: &mut [f64], count: usize, number: usize, total: f64) -> Vec<f64> {
+    let column = covariance.iter().skip(number).step_by(count);
+    let column: Vec<f64> = column.copied().collect();
+    let gains: Vec<f64> = column.iter().map(|shared| shared / total).collect();
+    for (row, gain) in covariance.chunks_exact_mut(count).zip(&gains) {
+        for (cell, other) in row.iter_mut().zip(&column) {
+            *cell -= gain * other;
+        }
     }
+    gains
 }
 
 impl HeapBytes for Places {
@@ -313,6 +387,7 @@ impl Field {
             within: self.within(place.map_or(UNKNOWN_SPREAD_KM, |place| place.spread_km)),
             waiting: (0.0, 0.0),
             known: 0.0,
+            heard: 0.0,
         }
     }
 
@@ -382,6 +457,45 @@ mod tests {
         assert!((0.03..0.3).contains(&near), "{near}");
     }
 
+    /// India from Taiwan: the first answers go round by Europe, its neighbours are near.
+    #[test]
+    fn far_answers_of_a_country_leave_other_routes_open_until_there_are_many() {
+        let mut places = places(&["TW", "SG", "TH", "IN", "DE", "FR"]);
+        for country in 0..3 {
+            places.learn(country, z(40), 3.0);
+        }
+        for country in 4..6 {
+            places.learn(country, z(300), 3.0);
+        }
+        let mut chances = Vec::new();
+        for _ in 0..12 {
+            places.learn(3, z(220), 1.0);
+            chances.push(places.below_by_any_route(3, z(100)));
+        }
+        assert!(places.below(3, z(100)) < 0.01);
+        assert!((0.03..0.3).contains(&chances[0]), "{chances:?}");
+        assert!(chances[11] < 0.4 * chances[0], "{chances:?}");
+        let germany = places.below_by_any_route(4, z(100));
+        assert!(germany < 0.005, "France is as far: {germany}");
+    }
+
+    #[test]
+    fn what_neighbours_say_is_what_would_be_believed_without_the_countrys_own_answers() {
+        let mut places = places(&["JP", "US", "RU", "??"]);
+        for step in 0..40u32 {
+            places.learn((step % 2) as usize, z(30 + 3 * step), 1.0);
+        }
+        let before = places.below(2, z(150));
+        assert!((places.below_by_neighbours(2, z(150)) - before).abs() < 1e-6);
+        for step in 0..60u32 {
+            places.learn(2, z(80 + 4 * step), 1.0);
+        }
+        assert!((places.below(2, z(150)) - before).abs() > 0.05);
+        let taken_back = places.below_by_neighbours(2, z(150));
+        assert!((taken_back - before).abs() < 0.01, "{taken_back} {before}");
+        assert_eq!(places.below_by_neighbours(3, z(150)), 0.0, "it has none");
+    }
+
     #[test]
     fn many_answers_leave_numbers_sane() {
         let mut places = places(&["US", "CA", "MX", "??"]);
@@ -389,8 +503,10 @@ mod tests {
             places.learn((step % 4) as usize, z(20 + step % 300), 1.0);
         }
         for country in 0..4 {
-            let chance = places.below(country, z(150));
-            assert!((0.0..=1.0).contains(&chance), "{chance}");
+            for chance in [Places::below, Places::below_by_any_route] {
+                let chance = chance(&places, country, z(150));
+                assert!((0.0..=1.0).contains(&chance), "{chance}");
+            }
         }
     }
 

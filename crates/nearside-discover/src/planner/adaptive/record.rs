@@ -1,5 +1,5 @@
 //! The planner's own track record: of the bets it placed, how many hit, beside how many it expected
-//! to. What it believes of the servers that are left is corrected by that, in three books.
+//! to. What it believes of the servers that are left is corrected by that, in four kinds of books.
 //!
 //! *Long shots.* What is likely is settled by probing it; what decides when to stop, and what the
 //! user is told is missing, is the sum of many small chances, and those a model of the Internet gets
@@ -7,6 +7,9 @@
 //!
 //! *ASes.* Hundreds of servers of one AS may stand just beyond the RTT to stop at: each promises
 //! something, and none keeps it.
+//!
+//! *Hopes.* A network that nobody has answered from is worth a probe for its country's sake, whatever
+//! its AS has shown. Where that never came true, it is worth less in all of the country.
 //!
 //! *Spot checks.* Bets are placed where much is promised. What was given up is looked at again only
 //! here, by chance: if more is there than was believed, more is believed of all of it.
@@ -33,6 +36,8 @@ pub(super) struct TrackRecord {
     pub(super) best: Book,
     /// All bets on playable servers, by AS.
     by_as: BTreeMap<NodeId, Book>,
+    /// Bets placed for nothing but hope, by country.
+    hopes: BTreeMap<NodeId, Book>,
     /// Spot checks that were answered.
     given_up: Book,
     /// Spot checks that were sent.
@@ -50,17 +55,32 @@ struct Bet {
 /// Why a server was asked.
 #[derive(Debug, Clone, Copy)]
 enum Reason {
-    /// It promised much; its AS answers for that.
-    Promising(NodeId),
+    /// It promised much; its AS answers for that, and for mere hopes its country.
+    Promising {
+        origin_as: NodeId,
+        hope: Option<Hope>,
+    },
     /// To see what is among those that promise little: this chance, without what spot checks said
     /// before.
     SpotCheck(f32),
 }
 
+/// What was hoped for, in which country.
+#[derive(Debug, Clone, Copy)]
+struct Hope {
+    country: NodeId,
+    chance: f32,
+}
+
 impl TrackRecord {
     /// Notes that a server was asked since its group promised much.
     pub(super) fn bet(&mut self, server: ServerId, group: &Group, z_best: f32) {
-        self.note(server, group, z_best, Reason::Promising(group.book));
+        let hope = (group.hope > group.chances.playable).then_some(Hope {
+            country: group.country,
+            chance: group.hope,
+        });
+        let origin_as = group.book;
+        self.note(server, group, z_best, Reason::Promising { origin_as, hope });
     }
 
     /// Notes that a server was asked as a spot check.
@@ -100,13 +120,23 @@ impl TrackRecord {
         self.best.enter_long_shot(bet.chances.best, better);
         match bet.reason {
             Reason::SpotCheck(chance) => self.given_up.enter(chance, playable),
-            Reason::Promising(origin_as) => {
+            Reason::Promising { origin_as, hope } => {
                 let chance = bet.chances.playable;
                 self.playable.enter_long_shot(chance, playable);
                 let book = self.by_as.entry(origin_as).or_default();
                 book.enter(chance, playable);
+                if let Some(hope) = hope {
+                    let book = self.hopes.entry(hope.country).or_default();
+                    book.enter(hope.chance, playable);
+                }
             }
         }
+    }
+
+    /// What is hoped of a group, as far as hopes came true in its country.
+    pub(super) fn hope(&self, group: &Group, model: &Model) -> f32 {
+        let book = self.hopes.get(&group.country);
+        group.hope * book.map_or(1.0, |book| book.factor(model.hope_doubt).min(1.0))
     }
 
     /// The share of what was promised of an AS that came true. An AS that kept more is not raised:
@@ -130,7 +160,7 @@ impl TrackRecord {
 
 impl HeapBytes for TrackRecord {
     fn heap_bytes(&self) -> usize {
-        self.open.heap_bytes() + self.by_as.heap_bytes()
+        self.open.heap_bytes() + self.by_as.heap_bytes() + self.hopes.heap_bytes()
     }
 }
 
@@ -217,8 +247,10 @@ mod tests {
             },
             hope: 0.0,
             alive: 1.0,
+            at_stake: 1,
             strength: 1.0,
             book: 7,
+            country: 3,
             kept: 1.0,
             busy: false,
         }
@@ -261,6 +293,38 @@ mod tests {
             record.playable_chance(&group, &Model::DEFAULT)
         };
         assert!(believed(kept(7)) < 0.2 * believed(1.0));
+    }
+
+    #[test]
+    fn hopes_that_never_come_true_are_worth_less_in_their_country_only() {
+        let mut record = TrackRecord::default();
+        let hopeful = |country| Group {
+            hope: 0.02,
+            country,
+            ..group(0.001)
+        };
+        for id in 0..50 {
+            record.bet(ServerId(id), &hopeful(3), 0.0);
+            record.settle(ServerId(id), Some((5.0, 0.0)));
+        }
+        let hope = |country| record.hope(&hopeful(country), &Model::DEFAULT);
+        assert!((hope(3) - 0.02 * 0.2 / 1.2).abs() < 1e-5, "{}", hope(3));
+        assert_eq!(hope(4), 0.02);
+        let promising = Group {
+            hope: 0.01,
+            ..hopeful(4)
+        };
+        let promising = Group {
+            chances: Chances {
+                playable: 0.5,
+                best: 0.0,
+            },
+            ..promising
+        };
+        record.bet(ServerId(90), &promising, 0.0);
+        record.settle(ServerId(90), Some((5.0, 0.0)));
+        let hope = record.hope(&hopeful(4), &Model::DEFAULT);
+        assert_eq!(hope, 0.02, "that was no mere hope");
     }
 
     #[test]

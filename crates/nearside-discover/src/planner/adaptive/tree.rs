@@ -218,6 +218,7 @@ impl Tree {
         };
         builder.add(Level::Root, ROOT, &order);
         builder.tree.nodes.shrink_to_fit();
+        builder.tree.labels.shrink_to_fit();
         builder.tree
     }
 
@@ -307,13 +308,12 @@ impl Tree {
         }
     }
 
-    /// The probes the papers' AS method would calibrate with: the square root of every AS's servers.
-    pub(super) fn calibration(&self) -> f32 {
-        let is_as = |label: &&Label| label.origin_as.is_some();
-        let ases = self.labels.iter().filter(is_as);
-        let in_ases = ases.map(|label| self.node(label.node).servers as f32);
-        let loose = self.countries().map(|label| self.node(label.node).loose);
-        in_ases.map(f32::sqrt).sum::<f32>() + loose.sum::<u32>() as f32
+    /// The samples that the papers' AS method would take of every AS (the square root of its
+    /// servers) beyond the first: who has one server has no corner to look into.
+    pub(super) fn corners(&self) -> f32 {
+        let ases = self.labels.iter().filter(|label| label.origin_as.is_some());
+        let servers = ases.map(|label| self.node(label.node).servers as f32);
+        servers.map(|servers| servers.sqrt() - 1.0).sum()
     }
 
     /// The countries, or the regions that stand in for them.
@@ -543,6 +543,15 @@ mod tests {
         assert_eq!(tree.node(countries[0]).servers, 4);
         assert_eq!(tree.node(tree.leaf(ServerId(0))).level, Level::Network);
         assert_eq!(tree.node(tree.leaf(ServerId(3))).level, Level::Subnet);
+    }
+
+    #[test]
+    fn corners_are_what_an_as_has_beyond_its_first_server() {
+        let of = |asn, count: u8| {
+            (1..=count).map(move |host| listed("DE", asn, &format!("9.{asn}.0.{host}:1")))
+        };
+        let servers: Vec<Listed> = of(1, 9).chain(of(2, 1)).chain(of(3, 4)).collect();
+        assert!((tree(&servers).corners() - 3.0).abs() < 1e-6);
     }
 
     /// How many of the first country's servers are asked before an answer.
