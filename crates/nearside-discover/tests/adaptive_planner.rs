@@ -766,6 +766,25 @@ fn who_is_cut_short_before_the_first_decision_expects_nothing_and_counts_what_wa
     assert!(told.countries.iter().all(|c| c.all.typical_rtt.is_none()));
 }
 
+/// A far answer came after the last decision, and the user's limit before the next.
+#[test]
+fn who_is_cut_short_tells_what_is_believed_by_then() {
+    let world = network(11, 1, 1, "AU", 400);
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 6);
+    let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    planner.list_complete();
+    let Next::Probe { server, .. } = planner.next() else {
+        panic!("it asks somebody at once");
+    };
+    let before = planner.report().expected_missed.unwrap();
+    planner.observe(sample(&world, server));
+    assert_eq!(planner.report().expected_missed, Some(before));
+    planner.cut_short();
+    let after = planner.report().expected_missed.unwrap();
+    assert!(after < 0.5 * before, "{before} {after}");
+}
+
 #[test]
 fn what_a_probe_promises_of_playable_servers_is_no_news_to_who_wants_the_best() {
     let promise = |objective| {
@@ -941,6 +960,8 @@ proptest! {
         prop_assert_eq!(different.len(), run.probed.len());
         let expected = run.report.expected_missed.unwrap();
         prop_assert!((0.0..=world.len() as f64).contains(&expected));
+        let better = run.report.expected_better.unwrap();
+        prop_assert!(better <= expected || objective == Objective::Best, "{} {}", better, expected);
         if run.reason == StopReason::Exhausted {
             prop_assert_eq!(run.probed.len(), world.len());
             prop_assert_eq!(expected, 0.0);

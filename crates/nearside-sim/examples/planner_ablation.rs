@@ -25,7 +25,7 @@ type Ingredient = (&'static str, fn(&mut AdaptiveConfig));
 
 const NO_PREFIX: PrefixLengths = PrefixLengths { v4: 0, v6: 0 };
 
-const INGREDIENTS: [Ingredient; 15] = [
+const INGREDIENTS: [Ingredient; 19] = [
     ("/16, /24 and machines", |config| {
         config.levels.network = NO_PREFIX;
         config.levels.subnet = NO_PREFIX;
@@ -39,7 +39,13 @@ const INGREDIENTS: [Ingredient; 15] = [
     ("shrinking smear", |config| config.model.shrink = 0.0),
     ("taking noise out", |config| config.model.denoise = 0.0),
     ("strays", |config| config.model.places.strays = 0.0),
+    ("other routes", |config| {
+        config.model.places.other_routes = 0.0;
+    }),
     ("other cities", |config| config.model.elsewhere = 0.0),
+    ("books of hopes", |config| {
+        config.model.hope_doubt = f32::INFINITY;
+    }),
     ("scattered servers", |config| config.model.scattered = 0.0),
     ("doubt of slow answers", |config| config.model.queued = 0.0),
     ("track record", |config| {
@@ -54,6 +60,10 @@ const INGREDIENTS: [Ingredient; 15] = [
         config.model.after_hit = 0.0;
         config.model.after_best_hit = 0.0;
     }),
+    ("second looks", |config| {
+        config.model.firmness = f32::INFINITY;
+    }),
+    ("the least look", |config| config.enough.look = 0.0),
     ("small batches (28)", |config| config.batch = 28),
 ];
 

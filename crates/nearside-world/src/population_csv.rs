@@ -348,9 +348,12 @@ fn parse_rtt(client: &str, text: &str) -> Result<Option<Rtt>, RowFault> {
     let millis = text.parse().ok();
     millis
         .filter(|millis| (0.0..=MAX_RTT_MS).contains(millis))
-        .map(|millis| Some(Rtt::from_millis_f64(millis)))
+        .map(Rtt::from_millis_f64)
+        // Nobody answers before being asked.
+        .filter(|&rtt| rtt > Rtt::from_micros(0))
+        .map(Some)
         .ok_or_else(|| {
             let column = format!("{RTT_PREFIX}{client}");
-            fault(&column, text, "a time from 0 to 60000 ms, or empty")
+            fault(&column, text, "a time above 0 and up to 60000 ms, or empty")
         })
 }

@@ -58,6 +58,7 @@ fn errors_name_file_line_column_and_reason() {
             "two-letter",
         ),
         ("8.8.8.8,1,1,DE,-1,1", "line 2: column `rtt_ms:AU`", "`-1`"),
+        ("8.8.8.8,1,1,DE,0,1", "line 2: column `rtt_ms:AU`", "`0`"),
         (
             "8.8.8.8,1,1,DE,1,NaN",
             "line 2: column `rtt_ms:DE`",

@@ -182,8 +182,8 @@ pub struct ProbingArgs {
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     pub timeout: u64,
     /// Stop after this many datagrams
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_probes: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub max_probes: Option<usize>,
     /// Stop after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub max_time: Option<f64>,

@@ -106,6 +106,12 @@ impl Cache {
         read(&self.path(game)).filter(|last| last.is_fresh(now))
     }
 
+    /// The file of a game, if there is one that makes no sense.
+    pub fn broken(&self, game: &str) -> Option<PathBuf> {
+        let path = self.path(game);
+        (path.exists() && read(&path).is_none()).then_some(path)
+    }
+
     /// Keeps a run in the place of the one before. Written beside it first: who is interrupted
     /// keeps the old one.
     pub fn keep(&self, game: &str, last: &LastRun) -> io::Result<()> {

@@ -43,6 +43,23 @@ fn interrupt(running: Running) -> process::Finished {
     finished
 }
 
+/// `timeout -s INT` signals a program and its group: two signals, one wish.
+#[test]
+fn two_signals_at_once_are_one_ctrl_c() {
+    let _alone = one_lab_at_a_time();
+    let mut running = slow_browse(&[]);
+    let mut out = BufReader::new(running.stdout());
+    let mut text = String::new();
+    out.read_line(&mut text).unwrap();
+    running.interrupt();
+    running.interrupt();
+    out.read_to_string(&mut text).unwrap();
+    let (rows, summary) = ndjson(&text);
+    assert!(!rows.is_empty());
+    assert_eq!(summary.stopped, Some(StopReason::Interrupted));
+    running.finish(LONG).expect_code(130);
+}
+
 #[test]
 fn ndjson_rows_arrive_long_before_the_end() {
     let _alone = one_lab_at_a_time();

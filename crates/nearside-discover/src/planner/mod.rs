@@ -229,6 +229,9 @@ pub trait Planner: fmt::Debug + Send {
         Vec::new()
     }
 
+    /// No more probes follow, whatever it thinks of that.
+    fn cut_short(&mut self) {}
+
     /// What it believes and why it stopped, for planners that believe anything.
     fn explain(&self) -> Option<Explanation> {
         None

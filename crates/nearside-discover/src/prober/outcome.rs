@@ -65,6 +65,7 @@ impl Prober {
         if self.ended.is_none() {
             self.stopping = Some(reason);
             self.ended = Some(self.now);
+            self.planner.cut_short();
         }
     }
 

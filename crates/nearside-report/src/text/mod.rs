@@ -25,6 +25,11 @@ pub fn render(report: &Report, width: usize) -> String {
     joined(&lines)
 }
 
+/// One paragraph in lines of at most `width` columns, broken between words.
+pub fn paragraph(text: &str, width: usize) -> String {
+    wrapped(text, width).join("\n")
+}
+
 /// One table with its caption and notes.
 pub fn table(table: &Table, width: usize) -> String {
     joined(&table_lines(table, width))

@@ -14,6 +14,7 @@ pub mod sim;
 
 use std::fs::File;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use nearside_net::Stop;
@@ -28,15 +29,22 @@ fn seed(given: Option<u64>) -> Result<u64> {
     }
 }
 
+/// A second signal that comes sooner than this is no second Ctrl-C: `timeout -s INT` signals the
+/// process and its group.
+const ONE_PRESS: Duration = Duration::from_millis(500);
+
 /// Ctrl-C ends the loop that waits with this; a second one ends the process.
 fn stop_on_interrupt() -> Result<Stop> {
     let stop = Stop::new()?;
     let handle = stop.clone();
-    ctrlc::set_handler(move || {
-        if handle.is_stopped() {
-            std::process::exit(i32::from(crate::exit::Exit::Interrupted.code()));
+    let mut first: Option<Instant> = None;
+    ctrlc::set_handler(move || match first {
+        None => {
+            first = Some(Instant::now());
+            handle.stop();
         }
-        handle.stop();
+        Some(first) if first.elapsed() < ONE_PRESS => {}
+        Some(_) => std::process::exit(i32::from(crate::exit::Exit::Interrupted.code())),
     })
     .context("cannot catch Ctrl-C")?;
     Ok(stop)

@@ -51,6 +51,6 @@ impl<'out> Csv<'out> {
 impl Render for Csv<'_> {
     fn finish(&mut self, chosen: &Chosen, notes: &mut dyn Write) -> io::Result<()> {
         self.write_rows(&chosen.snapshot.servers)?;
-        words::write(notes, chosen, self.goal)
+        words::write(notes, chosen, self.goal, None)
     }
 }

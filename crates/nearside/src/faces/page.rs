@@ -101,6 +101,6 @@ impl Render for Page<'_> {
         if self.terminal.is_some() && !table.is_empty() {
             writeln!(notes)?;
         }
-        words::write(notes, chosen, self.goal)
+        words::write(notes, chosen, self.goal, self.style().width)
     }
 }

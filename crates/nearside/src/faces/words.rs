@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use nearside_discover::planner::{StopReason, Verdict};
 use nearside_discover::snapshot::Summary;
 
+use nearside_report::text::paragraph;
+
 use super::goal::{Goal, Nearness};
 use super::numbers::{bytes, count, seconds, thousands};
 use super::selection::Chosen;
@@ -36,10 +38,18 @@ pub fn sentences(summary: &Summary, goal: Goal, shown: Shown) -> Vec<String> {
     sentences
 }
 
-/// Writes the sentences on what was chosen.
-pub(crate) fn write(notes: &mut dyn Write, chosen: &Chosen, goal: Goal) -> io::Result<()> {
+/// Writes the sentences on what was chosen, on a terminal broken between words.
+pub(crate) fn write(
+    notes: &mut dyn Write,
+    chosen: &Chosen,
+    goal: Goal,
+    width: Option<usize>,
+) -> io::Result<()> {
     for sentence in sentences(&chosen.snapshot.summary, goal, chosen.shown()) {
-        writeln!(notes, "{sentence}")?;
+        match width {
+            Some(width) => writeln!(notes, "{}", paragraph(&sentence, width))?,
+            None => writeln!(notes, "{sentence}")?,
+        }
     }
     notes.flush()
 }
@@ -191,14 +201,18 @@ fn chance(expected: f64) -> String {
 /// Who has nearly everything around the corner saves no probes, and should know.
 fn near_everything(summary: &Summary, goal: Goal) -> Option<String> {
     let nearness = Nearness::from(summary);
-    let share = nearness.nearly_all().filter(|_| !goal.only_best)?;
+    let share = nearness.nearly_all()?;
     let figure = match nearness.is_settled() {
         true => format!(" ({:.0} % of what answers is playable)", 100.0 * share),
         false => String::new(),
     };
-    Some(format!(
-        "Nearly everything is near you{figure}, so listing it all takes nearly a full scan; --best 10 looks for the ten best only."
-    ))
+    let so = match goal.only_best {
+        true => ": you may play on nearly any server",
+        false => {
+            ", so listing it all takes nearly a full scan; --best 10 looks for the ten best only"
+        }
+    };
+    Some(format!("Nearly everything is near you{figure}{so}."))
 }
 
 fn found(summary: &Summary) -> String {
@@ -462,6 +476,8 @@ Your address was shown to all of 2 servers.";
             ..near.clone()
         };
         assert!(!says(&cut_short, ONLY_BEST, line));
+        let any = "Nearly everything is near you: you may play on nearly any server.";
+        assert!(says(&cut_short, ONLY_BEST, any), "who wants the best, too");
         assert!(!says(&summary(), GOAL, line));
         let later = Summary {
             probed: 20_000,

@@ -96,7 +96,7 @@ impl AdaptivePlanner {
             stopped,
             verdict,
             expected_missed: outlook.map(|outlook| outlook.missed),
-            expected_better: outlook.map(|outlook| outlook.better),
+            expected_better: outlook.map(|_| self.expected_better()),
             best_promise: all_playable.map(|outlook| f64::from(outlook.worth)),
             countries: self.country_views(),
         }

@@ -226,6 +226,16 @@ impl AdaptivePlanner {
         self.outlook = Outlook::over(&self.groups, model, &self.record, matching);
     }
 
+    /// Better servers that are to be told of. The best are looked for more widely than the playable
+    /// ones are counted (see `places`); but a better server is a playable one, unless farther ones
+    /// count too.
+    fn expected_better(&self) -> f64 {
+        match self.widened {
+            true => self.outlook.better,
+            false => self.outlook.better.min(self.outlook.missed),
+        }
+    }
+
     /// Whether fewer than the k best were found although hardly a playable one is left: then farther
     /// ones count too. Who named a limit wants none of them.
     fn wants_more_than_playable(&self) -> bool {
@@ -256,7 +266,10 @@ impl AdaptivePlanner {
     fn least_worth(&self) -> f32 {
         match self.looks_on() {
             true => self.config.enough.look_worth,
-            false => self.config.enough.worth,
+            false => {
+                let enough = &self.config.enough;
+                self.outlook.least_worth(enough, self.tally.playable)
+            }
         }
     }
 
@@ -407,6 +420,13 @@ impl Planner for AdaptivePlanner {
         Some(self.explanation())
     }
 
+    fn cut_short(&mut self) {
+        // Answers may have come since the last decision, and none follows.
+        if self.stage == Stage::Probing && self.decisions > 0 {
+            self.look_out();
+        }
+    }
+
     fn report(&self) -> PlanReport {
         let (activity, verdict) = match self.stage {
             Stage::Listing => (Activity::Listing, None),
@@ -417,7 +437,7 @@ impl Planner for AdaptivePlanner {
             verdict,
             memory: self.memory_fate,
             expected_missed: self.can_tell().then_some(self.outlook.missed),
-            expected_better: self.can_tell().then_some(self.outlook.better),
+            expected_better: self.can_tell().then(|| self.expected_better()),
             ..PlanReport::of(activity)
         }
     }

@@ -88,17 +88,26 @@ impl Outlook {
         if objective == Objective::Best {
             return few_better.then_some(Verdict::BestFound);
         }
-        let total = playable as f64 + self.missed;
-        if self.worth < enough.worth {
+        if self.worth < self.least_worth(enough, playable) {
             Some(Verdict::NotWorthIt)
-        } else if few_better
-            && self.worth < SURE
-            && self.missed <= f64::from(enough.missing) * total
-        {
+        } else if few_better && self.worth < SURE && self.misses_at_most(enough.missing, playable) {
             Some(Verdict::FewMissing)
         } else {
             None
         }
+    }
+
+    /// The fewest playable servers for which a probe is sent.
+    pub(super) fn least_worth(&self, enough: &Enough, playable: usize) -> f32 {
+        match self.misses_at_most(enough.many, playable) {
+            true => enough.worth,
+            false => enough.worth_of_many,
+        }
+    }
+
+    /// Whether no more than this share of the playable servers should be missing, beside those found.
+    fn misses_at_most(&self, share: f32, playable: usize) -> bool {
+        self.missed <= f64::from(share) * (playable as f64 + self.missed)
     }
 }
 
@@ -194,6 +203,26 @@ mod tests {
         );
         assert!(one > 2.0 * worth(loose(1, 6.0)));
         assert_eq!(worth(loose(40, f32::INFINITY)), 0.004, "it changes nothing");
+    }
+
+    /// A probe that is worth little is still sent while much is missing.
+    #[test]
+    fn who_knows_of_many_missing_ones_goes_on_for_less() {
+        let outlook = |missed| Outlook {
+            missed,
+            better: 0.0,
+            worth: 0.007,
+        };
+        let verdict =
+            |missed| outlook(missed).verdict(Objective::Thorough, &Enough::THOROUGH, 1000);
+        assert_eq!(verdict(7.0), Some(Verdict::NotWorthIt));
+        assert_eq!(verdict(9.0), None);
+        let fast = outlook(300.0).verdict(Objective::Fast, &Enough::FAST, 1000);
+        assert_eq!(
+            fast,
+            Some(Verdict::NotWorthIt),
+            "who is in a hurry does not"
+        );
     }
 
     #[test]

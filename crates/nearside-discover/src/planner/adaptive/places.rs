@@ -266,7 +266,7 @@ impl Places {
             } = places[number];
             let total = covariance[number * (count + 1)] - within / known;
             if total >= -ROUNDING {
-                return 0.0; // nothing is known of it but by its own answers
+                return 0.0; // so much is known by its own answers that the rest is lost in rounding
             }
             let gains = condition(&mut covariance, count, number, total);
             for (place, gain) in places.iter_mut().zip(gains) {

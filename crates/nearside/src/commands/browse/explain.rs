@@ -11,11 +11,11 @@ use crate::faces::numbers::count;
 const COUNTRIES: usize = 20;
 const ASES: usize = 4;
 
-/// Wide enough for all columns; a narrower terminal wraps.
-const WIDTH: usize = 120;
+/// Wide enough for all columns.
+pub(super) const WIDTH: usize = 120;
 
-/// The explanation as a text.
-pub(super) fn explain(explanation: &Explanation) -> String {
+/// The explanation as a text, for lines of so many columns.
+pub(super) fn explain(explanation: &Explanation, width: usize) -> String {
     let mut table = Table::new("belief", why(explanation))
         .column(Column::new("country"))
         .column(Column::new("asn").heading("AS"))
@@ -33,12 +33,15 @@ pub(super) fn explain(explanation: &Explanation) -> String {
             table.push(as_cells(view, explanation));
         }
     }
+    let mut text = text::table(&table, width);
     let untold = explanation.countries.len() - told.len();
-    let rest = match untold {
-        0 => String::new(),
-        _ => format!("and {untold} countries with less\n"),
-    };
-    format!("{}{rest}", text::table(&table, WIDTH))
+    if untold > 0 {
+        text += &format!("and {untold} countries with less\n");
+    }
+    if told.iter().any(has_brackets) {
+        text += "RTTs in brackets are believed: nobody has answered there.\n";
+    }
+    text
 }
 
 fn why(explanation: &Explanation) -> String {
@@ -54,8 +57,7 @@ fn why(explanation: &Explanation) -> String {
         None => "it was cut short",
     };
     format!(
-        "What the planner believed, and why it stopped: {end}. {}\
-RTTs in brackets are believed: nobody has answered there.",
+        "What the planner believed, and why it stopped: {end}. {}",
         expects(explanation)
     )
 }
@@ -118,6 +120,13 @@ fn cells(country: String, asn: String, view: &GroupView, explanation: &Explanati
         }),
         Cell::Text(reason(view, explanation).to_owned()),
     ]
+}
+
+/// Whether an RTT of it that is told is only believed.
+fn has_brackets(country: &CountryView) -> bool {
+    let ases = country.ases.iter().take(ASES).map(|view| &view.all);
+    let mut views = ases.chain([&country.all]);
+    views.any(|view| view.typical_rtt.is_none() && view.believed_rtt.is_some())
 }
 
 /// The typical RTT of the answers; in brackets what is believed where there are none.
@@ -297,6 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn brackets_are_explained_only_where_there_are_some() {
+        let country = CountryView {
+            place: PlaceName::Country("AU".parse().unwrap()),
+            all: view(40, 40, Some(31)),
+            ases: Vec::new(),
+        };
+        let explanation = Explanation {
+            countries: vec![country],
+            ..explanation(Some(Verdict::FewMissing))
+        };
+        assert!(!explain(&explanation, WIDTH).contains("brackets"));
+    }
+
+    #[test]
     fn countries_come_with_their_ases_and_the_end_is_explained() {
         let country = CountryView {
             place: PlaceName::Country("AU".parse().unwrap()),
@@ -310,7 +333,7 @@ mod tests {
             countries: vec![country; 25],
             ..explanation(Some(Verdict::FewMissing))
         };
-        let text = explain(&explanation);
+        let text = explain(&explanation, WIDTH);
         let text: Vec<&str> = text.split_whitespace().collect();
         let text = text.join(" ");
         for words in [
@@ -320,6 +343,7 @@ mod tests {
             "all probed",
             "? 7 0 0 0 (140) 0.0 few expected",
             "and 5 countries with less",
+            "in brackets are believed",
         ] {
             assert!(text.contains(words), "no `{words}` in\n{text}");
         }

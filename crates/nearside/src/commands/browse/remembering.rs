@@ -1,5 +1,6 @@
 //! What the last run left behind, and what this one leaves.
 
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use nearside_discover::planner::{MemoryFate, PlannerKind, StopReason};
@@ -17,6 +18,8 @@ pub(super) struct Remembering {
     game: &'static str,
     /// What the last run left behind.
     pub(super) last: Option<LastRun>,
+    /// Its file, if that makes no sense.
+    broken: Option<PathBuf>,
     /// When this run began.
     began: SystemTime,
 }
@@ -36,10 +39,12 @@ impl Remembering {
             .filter(|_| args.planning.planner == PlannerKind::Adaptive);
         let began = SystemTime::now();
         let last = cache.as_ref().and_then(|cache| cache.recall(game, began));
+        let broken = cache.as_ref().and_then(|cache| cache.broken(game));
         Self {
             cache,
             game,
             last,
+            broken,
             began,
         }
     }
@@ -51,7 +56,11 @@ impl Remembering {
 
     /// What to say of the part that the last run had in this one.
     pub(super) fn told(&self, fate: Option<MemoryFate>) -> Option<String> {
-        let when = ago(self.age()?);
+        let Some(age) = self.age() else {
+            let broken = self.broken.as_ref()?.display();
+            return Some(format!("{broken} cannot be used and was passed over"));
+        };
+        let when = ago(age);
         Some(match fate? {
             MemoryFate::Used => {
                 format!("began with what the last run found, {when} (--no-cache begins afresh)")
@@ -102,6 +111,7 @@ mod tests {
             cache: None,
             game: "css",
             last: Some(last),
+            broken: None,
             began: SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 86_400),
         };
         let told = |fate| remembering.told(fate).unwrap_or_default();
@@ -113,5 +123,12 @@ mod tests {
         let dropped = told(Some(MemoryFate::Dropped));
         assert!(dropped.contains("3 days ago, was dropped"), "{dropped}");
         assert_eq!(told(None), "");
+        let broken = Remembering {
+            last: None,
+            broken: Some(PathBuf::from("cache/css.json")),
+            ..remembering
+        };
+        let told = broken.told(None).unwrap_or_default();
+        assert_eq!(told, "cache/css.json cannot be used and was passed over");
     }
 }

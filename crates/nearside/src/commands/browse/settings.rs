@@ -22,7 +22,7 @@ pub(super) fn prober_config(args: &BrowseArgs, seed: u64) -> ProberConfig {
     config.pace = probing.pace;
     config.timeouts = vec![Duration::from_millis(probing.timeout); usize::from(probing.tries)];
     config.limit = Limit {
-        probes: probing.max_probes,
+        probes: probing.max_probes.map(|most| most as u64),
         time: probing.max_time.map(Duration::from_secs_f64),
     };
     config.wanted = filters(&args.showing);
