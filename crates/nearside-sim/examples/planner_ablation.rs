@@ -1,8 +1,9 @@
 //! What each ingredient of the adaptive planner is worth: the same discoveries without it.
-//! `cargo run --release -p nearside-sim --example planner_ablation -- [SEEDS [STOP_MS [WORLD]]]`
+//! `cargo run --release -p nearside-sim --example planner_ablation -- [SEEDS [STOP_MS [WORLD [NAME]]]]`
 //!
 //! Worlds: `hub`; `rough`, with noisier probes and flatter ASes; `labels`, where 5 % of the networks
-//! are said to be in another country. Seeds 20 and up are those its numbers were chosen on.
+//! are said to be in another country. Seeds 20 and up are those its numbers were chosen on. A name
+//! leaves out all ingredients that are called otherwise.
 
 #![allow(
     clippy::print_stdout,
@@ -25,7 +26,7 @@ type Ingredient = (&'static str, fn(&mut AdaptiveConfig));
 
 const NO_PREFIX: PrefixLengths = PrefixLengths { v4: 0, v6: 0 };
 
-const INGREDIENTS: [Ingredient; 19] = [
+const INGREDIENTS: [Ingredient; 20] = [
     ("/16, /24 and machines", |config| {
         config.levels.network = NO_PREFIX;
         config.levels.subnet = NO_PREFIX;
@@ -64,6 +65,7 @@ const INGREDIENTS: [Ingredient; 19] = [
         config.model.firmness = f32::INFINITY;
     }),
     ("the least look", |config| config.enough.look = 0.0),
+    ("going on for less", |config| config.enough.many = 1.0),
     ("small batches (28)", |config| config.batch = 28),
 ];
 
@@ -74,7 +76,11 @@ fn main() {
     let world = arguments.next().unwrap_or("hub".to_owned());
     let seeds: Seeds = seeds.parse().expect("seeds, as 20-27");
     let everything: Ingredient = ("nothing", |_| {});
-    let variants: Vec<Ingredient> = INGREDIENTS.into_iter().chain([everything]).collect();
+    let named = arguments.next().unwrap_or_default();
+    let ingredients = INGREDIENTS
+        .into_iter()
+        .filter(|(name, _)| name.contains(&named));
+    let variants: Vec<Ingredient> = ingredients.chain([everything]).collect();
     let comparison = comparison(&world, stop, seeds.clone(), &variants);
     let rows = comparison.run(&Unwatched).unwrap();
     let runs: Vec<&[Row]> = rows.chunks(seeds.as_slice().len()).collect();
