@@ -23,7 +23,7 @@ use nearside_discover::sources::{Completeness, SourceReport};
 use nearside_net::{BrowseObserver, BrowseOutcome, BrowseSetup, MonotonicClock, Stop, browse};
 use nearside_types::{Moment, ServerAddr};
 
-use self::explain::{WIDTH, explain};
+use self::explain::explain;
 use self::lists::{check, favourites, lists};
 use self::picture::Picture;
 use self::remembering::Remembering;
@@ -32,7 +32,7 @@ use self::showing::{face, is_table};
 use super::{create, seed, stop_on_interrupt};
 use crate::cli::BrowseArgs;
 use crate::exit::{Exit, WorldFailure};
-use crate::faces::{Face, Goal, Shown, Terminal};
+use crate::faces::{Face, Goal, Shown};
 
 /// Runs the command.
 pub fn run(args: &BrowseArgs) -> Result<Exit> {
@@ -138,9 +138,7 @@ fn goal(planner: &PlannerConfig) -> Goal {
 /// What the planner believed, on standard error.
 fn explanation(prober: &Prober) -> Result<()> {
     if let Some(explanation) = prober.explanation() {
-        let terminal = Terminal::stdout();
-        let width = terminal.map_or(WIDTH, |terminal| terminal.size().room().min(WIDTH));
-        std::io::stderr().write_all(explain(&explanation, width).as_bytes())?;
+        std::io::stderr().write_all(explain(&explanation).as_bytes())?;
     }
     Ok(())
 }

@@ -11,11 +11,12 @@ use crate::faces::numbers::count;
 const COUNTRIES: usize = 20;
 const ASES: usize = 4;
 
-/// Wide enough for all columns.
-pub(super) const WIDTH: usize = 120;
+/// Wide enough for all columns; a narrower terminal wraps, which keeps what belongs together in one
+/// place.
+const WIDTH: usize = 120;
 
-/// The explanation as a text, for lines of so many columns.
-pub(super) fn explain(explanation: &Explanation, width: usize) -> String {
+/// The explanation as a text.
+pub(super) fn explain(explanation: &Explanation) -> String {
     let mut table = Table::new("belief", why(explanation))
         .column(Column::new("country"))
         .column(Column::new("asn").heading("AS"))
@@ -33,7 +34,7 @@ pub(super) fn explain(explanation: &Explanation, width: usize) -> String {
             table.push(as_cells(view, explanation));
         }
     }
-    let mut text = text::table(&table, width);
+    let mut text = text::table(&table, WIDTH);
     let untold = explanation.countries.len() - told.len();
     if untold > 0 {
         text += &format!("and {untold} countries with less\n");
@@ -316,7 +317,7 @@ mod tests {
             countries: vec![country],
             ..explanation(Some(Verdict::FewMissing))
         };
-        assert!(!explain(&explanation, WIDTH).contains("brackets"));
+        assert!(!explain(&explanation).contains("brackets"));
     }
 
     #[test]
@@ -333,7 +334,7 @@ mod tests {
             countries: vec![country; 25],
             ..explanation(Some(Verdict::FewMissing))
         };
-        let text = explain(&explanation, WIDTH);
+        let text = explain(&explanation);
         let text: Vec<&str> = text.split_whitespace().collect();
         let text = text.join(" ");
         for words in [
