@@ -299,8 +299,8 @@ impl Enough {
     /// For [`Objective::Thorough`] and [`Objective::Best`]. A fifth of the 1 % that may be missed:
     /// where nearly everything is playable the expectation is too low by half (the USA at 200 ms),
     /// and near servers come in lumps (Japan's worst of seeds 20–39). `worth` is what saves Japan
-    /// probes at 100 ms; alone it would leave Australia's worst seeds at 200 ms with 3 % missing, of
-    /// which it knows: there `worth_of_many` finds a third more for a tenth more probes (seeds 0–39).
+    /// probes at 100 ms; alone it would leave Australia at 200 ms with a share missing of which it
+    /// knows: there `worth_of_many` finds two thirds of that for a fifth more probes (seeds 20–39).
     pub const THOROUGH: Self = Self {
         missing: 0.002,
         worth: 0.0135,
