@@ -870,6 +870,40 @@ fn a_silent_first_server_holds_its_group_up_for_one_try_only() {
     assert!(matches!(planner.next(), Next::Probe { .. }));
 }
 
+/// Australia's first server is gone, and nobody says so: those that were asked later do.
+#[test]
+fn who_was_overtaken_holds_its_country_up_no_longer() {
+    let world = seen_from_australia();
+    let is_australian = |server: ServerId| server.index() < 60;
+    let mut planner = AdaptivePlanner::new(AdaptiveConfig::new(), 1);
+    let listed: Vec<Listed> = world.iter().map(|truth| truth.listed).collect();
+    planner.servers_listed(&listed);
+    planner.list_complete();
+    let mut gone = None;
+    let mut answers_since = 0;
+    let second = loop {
+        match planner.next() {
+            Next::Probe { server, .. } if is_australian(server) && gone.is_none() => {
+                gone = Some(server);
+                answers_since = 0;
+            }
+            Next::Probe { server, .. } if is_australian(server) => break server,
+            Next::Probe { server, .. } => {
+                planner.observe(sample(&world, server));
+                answers_since += 1;
+            }
+            other => panic!("{other:?} although New Zealand has servers left"),
+        }
+    };
+    assert!((20..40).contains(&answers_since), "{answers_since}");
+    for server in [second, gone.unwrap()] {
+        planner.observe(sample(&world, server));
+    }
+    let run = finish(&mut planner, &world, 3);
+    assert!(!run.probed.contains(&gone.unwrap()), "asked again");
+    assert_ne!(run.reason, StopReason::Exhausted);
+}
+
 #[test]
 fn the_same_seed_asks_the_same_servers() {
     let world = seen_from_australia();

@@ -304,7 +304,7 @@ impl Enough {
     pub const THOROUGH: Self = Self {
         missing: 0.002,
         worth: 0.0135,
-        many: 0.008,
+        many: 0.007,
         worth_of_many: 0.004,
         better: 0.3,
         chance: 5e-4,

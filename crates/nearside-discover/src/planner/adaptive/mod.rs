@@ -24,6 +24,7 @@ mod record;
 mod scale;
 mod size;
 mod tree;
+mod waiting;
 
 use std::collections::VecDeque;
 
@@ -45,6 +46,7 @@ use self::record::TrackRecord;
 use self::scale::z_of;
 pub use self::tree::PlaceName;
 use self::tree::{ROOT, Tree};
+use self::waiting::Waiting;
 use super::{Activity, Listed, MemoryFate, Next, Outcome, PlanReport};
 use super::{Planner, Sample, ServerId, StopReason};
 
@@ -76,6 +78,7 @@ pub struct AdaptivePlanner {
     /// Whether servers beyond the RTT to stop at count among the best, for want of others.
     widened: bool,
     queue: VecDeque<ServerId>,
+    waiting: Waiting,
     /// Decisions so far: the phase of the probes of each.
     decisions: u32,
     stage: Stage,
@@ -85,6 +88,8 @@ pub struct AdaptivePlanner {
 enum State {
     Unprobed,
     Asked,
+    /// Asked, and many who were asked later have answered.
+    Overtaken,
     /// Asked, and its first try went unanswered.
     Overdue,
     Settled,
@@ -144,6 +149,7 @@ impl AdaptivePlanner {
             best: Vec::new(),
             widened: false,
             queue: VecDeque::new(),
+            waiting: Waiting::default(),
             decisions: 0,
             stage: Stage::Listing,
         }
@@ -190,6 +196,7 @@ impl AdaptivePlanner {
             self.stage = Stage::Stopped(StopReason::Exhausted, None);
             return;
         }
+        self.overtake();
         self.look_out();
         if self.wants_more_than_playable() {
             self.widened = true;
@@ -288,6 +295,10 @@ impl AdaptivePlanner {
         self.states[server.index()] = State::Asked;
         self.tree.take(server);
         self.tree.count(server, |node| node.pending += 1);
+        let Tally {
+            answered, pending, ..
+        } = self.tally;
+        self.waiting.ask(server, answered, pending);
         self.tally.pending += 1;
         self.queue.push_back(server);
     }
@@ -302,12 +313,26 @@ impl AdaptivePlanner {
         None
     }
 
-    fn no_longer_pending(&mut self, server: ServerId) {
+    /// Lets nobody wait any longer for those who were overtaken. Their answers still count, and the
+    /// planner does not stop before they are in.
+    fn overtake(&mut self) {
+        while let Some(server) = self.next_overtaken() {
+            self.states[server.index()] = State::Overtaken;
+            self.hold_up_no_longer(server);
+        }
+    }
+
+    fn next_overtaken(&mut self) -> Option<ServerId> {
+        let states = &self.states;
+        let waits = |server: ServerId| states[server.index()] == State::Asked;
+        self.waiting.overtaken(self.tally.answered, waits)
+    }
+
+    fn hold_up_no_longer(&mut self, server: ServerId) {
         self.tree.count(server, |node| {
             node.pending -= 1;
             node.returned += 1;
         });
-        self.tally.pending -= 1;
     }
 
     /// Learns from the outcome of a server that is no longer pending.
@@ -385,9 +410,16 @@ impl Planner for AdaptivePlanner {
     }
 
     fn overdue(&mut self, server: ServerId) {
-        if self.states.get(server.index()) == Some(&State::Asked) {
-            self.states[server.index()] = State::Overdue;
-            self.no_longer_pending(server);
+        let Some(state) = self.states.get_mut(server.index()) else {
+            return;
+        };
+        let before = *state;
+        if matches!(before, State::Asked | State::Overtaken) {
+            *state = State::Overdue;
+            self.tally.pending -= 1;
+        }
+        if before == State::Asked {
+            self.hold_up_no_longer(server);
         }
     }
 
@@ -404,7 +436,7 @@ impl Planner for AdaptivePlanner {
                 self.tree.take(sample.server);
                 self.take_in(sample);
             }
-            State::Asked | State::Overdue => self.take_in(sample),
+            State::Asked | State::Overtaken | State::Overdue => self.take_in(sample),
         }
     }
 

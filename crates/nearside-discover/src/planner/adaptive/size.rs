@@ -42,6 +42,7 @@ impl AdaptivePlanner {
             + self.groups.heap_bytes()
             + self.record.heap_bytes()
             + self.best.heap_bytes()
+            + self.waiting.heap_bytes()
             + self.queue.heap_bytes()
     }
 }

@@ -97,16 +97,17 @@ impl Node {
     }
 
     /// Slow start: at most as many pending as were tried before, so that nobody bets a hundred probes
-    /// on a group before its first answer. Silence counts too: who waited for an answer before going
-    /// on would spend a second on every server of a network that is gone. It counts less on a single
-    /// machine, which is soon given up. Who holds most of the list starts faster
-    /// ([`Builder::first_bet`]).
+    /// on a group before its first answer, and twice as many as have answered: one that is gone must
+    /// not hold up a country whose first answer was the best of all. Silence counts too: who waited
+    /// for an answer before going on would spend a second on every server of a network that is gone.
+    /// It counts less on a single machine, which is soon given up. Who holds most of the list starts
+    /// faster ([`Builder::first_bet`]).
     pub(super) fn is_busy(&self) -> bool {
-        let tried = match self.level {
-            Level::Machine => self.returned / 4,
-            _ => self.returned,
+        let earned = match self.level {
+            Level::Machine => self.answered.max(self.returned / 4),
+            _ => (2 * self.answered).max(self.returned),
         };
-        self.pending >= tried.max(self.answered).max(self.first_bet.into())
+        self.pending >= earned.max(self.first_bet.into())
     }
 }
 
