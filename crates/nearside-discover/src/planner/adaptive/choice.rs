@@ -1,5 +1,7 @@
 //! Which servers are asked next.
 
+use std::cmp::Ordering;
+
 use rand::RngExt;
 
 use super::belief::Group;
@@ -7,8 +9,26 @@ use super::outlook::Question;
 use super::tree::{NodeId, Part, ROOT};
 use super::{AdaptivePlanner, Objective, ServerId, State};
 
-/// A group, what it is worth, and its place among the groups.
-type Ranked = (f32, u32, usize);
+/// A group that may be asked, by its place among the groups.
+#[derive(Debug, Clone, Copy)]
+struct Ranked {
+    worth: f32,
+    /// The chance to be among the best, which decides between two that are worth the same.
+    best: f32,
+    left: u32,
+    index: usize,
+}
+
+impl Ranked {
+    /// The more promising first, then the nearer, then the larger, then the earlier in the tree.
+    fn before(&self, other: &Self) -> Ordering {
+        let promising = other.worth.total_cmp(&self.worth);
+        let nearer = other.best.total_cmp(&self.best);
+        let larger = other.left.cmp(&self.left);
+        let earlier = self.index.cmp(&other.index);
+        promising.then(nearer).then(larger).then(earlier)
+    }
+}
 
 impl AdaptivePlanner {
     /// Queues up to a batch of probes: most for the best servers while better ones are likely, the
@@ -107,13 +127,13 @@ impl AdaptivePlanner {
         // A few groups nearly always suffice; only when slow start holds them back, all are sorted.
         let front = ranked.len().min(4 * most);
         if front < ranked.len() {
-            ranked.select_nth_unstable_by(front, before);
+            ranked.select_nth_unstable_by(front, Ranked::before);
         }
         let (first, second) = ranked.split_at_mut(front);
         for part in [first, second] {
-            part.sort_unstable_by(before);
-            for &mut (_, _, index) in part {
-                taken += self.ask_group(&mut groups[index], most - taken);
+            part.sort_unstable_by(Ranked::before);
+            for ranked in part {
+                taken += self.ask_group(&mut groups[ranked.index], most - taken);
                 if taken == most {
                     return;
                 }
@@ -126,8 +146,13 @@ impl AdaptivePlanner {
         let possible = groups.iter().enumerate();
         let possible = possible.filter(|(_, group)| !group.busy && group.left > 0);
         possible
-            .map(|(index, group)| (question.worth(group, model, record), group.left, index))
-            .filter(|&(worth, _, _)| worth >= floor)
+            .map(|(index, group)| Ranked {
+                worth: question.worth(group, model, record).min(CERTAIN),
+                best: group.chances.best,
+                left: group.left,
+                index,
+            })
+            .filter(|ranked| ranked.worth >= floor)
             .collect()
     }
 
@@ -173,6 +198,10 @@ impl AdaptivePlanner {
 /// A tenth of a second at 140 probes a second.
 const LARGEST_BATCH: usize = 14;
 
+/// Promises from here on are as good as kept: of those the nearest are asked first, since the best are
+/// among them.
+const CERTAIN: f32 = 0.9;
+
 /// Fewer say nothing …
 const FEWEST_SPOT_CHECKS: usize = 5;
 /// … and more say little that is new.
@@ -183,7 +212,42 @@ const MOST_SPOT_CHECKS: usize = 100;
 /// the near ones back.
 const PATIENCE: f32 = 0.2;
 
-/// The more promising first, then the larger, then the earlier in the tree.
-fn before(a: &Ranked, b: &Ranked) -> std::cmp::Ordering {
-    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2))
+#[cfg(test)]
+mod tests {
+    use super::super::AdaptiveConfig;
+    use super::super::belief::Chances;
+    use super::*;
+
+    fn group(playable: f32, best: f32, left: u32) -> Group {
+        Group {
+            node: 1,
+            part: Part::Loose,
+            left,
+            chances: Chances { playable, best },
+            hope: 0.0,
+            alive: 1.0,
+            at_stake: 1,
+            strength: 1.0,
+            book: 1,
+            country: 1,
+            kept: 1.0,
+            busy: false,
+        }
+    }
+
+    #[test]
+    fn of_those_that_are_as_good_as_certain_the_nearest_come_first() {
+        let planner = AdaptivePlanner::new(AdaptiveConfig::new(), 1);
+        let [likely, sure_and_far, near, nearest] = [
+            group(0.8, 0.5, 90),
+            group(0.99, 0.0, 90),
+            group(0.93, 0.01, 5),
+            group(0.91, 0.02, 3),
+        ];
+        let groups = [likely, sure_and_far, near, nearest];
+        let mut ranked = planner.rank(&groups, Question::Playable, 0.0);
+        ranked.sort_by(Ranked::before);
+        let order: Vec<usize> = ranked.iter().map(|ranked| ranked.index).collect();
+        assert_eq!(order, [3, 2, 1, 0]);
+    }
 }
