@@ -66,6 +66,16 @@ fn who_is_near_everything_gets_the_ten_best_and_hears_how_sure_that_is() {
     );
 }
 
+/// About a thousand are playable: the others are looked for beyond, though some playable ones that
+/// nobody could find may be left.
+#[test]
+fn who_wants_more_than_are_playable_gets_as_many() {
+    for row in runs("AU", "0-1", 200, Some(5_000)) {
+        let few = 10; // of the 5,000 that the planner may believe to have
+        assert!(row.probes > 5_000 && row.better < few, "{row:?}");
+    }
+}
+
 /// Fewer than ten of the playable servers pass the filters: what is said and what is true are both of
 /// those below the stop, unless the best alone are looked for, which may then be anywhere.
 #[test]
@@ -92,30 +102,48 @@ fn from_australia_the_ten_best_mostly_come_within_three_seconds() {
 }
 
 /// Distance is no filter like the others: taken for one, it made near servers look rare, and the
-/// planner asked nearly everybody or nobody who was near.
+/// planner asked nearly everybody or nobody who was near. It stops when 0.3 better ones are expected,
+/// so now and then it misses a network; not twice in five runs.
 #[test]
 fn the_best_within_a_limit_are_found_with_as_few_probes_as_the_best() {
     for (client, limit_ms, seed) in [("JP", 8, 41), ("JP", 20, 42), ("AU", 20, 41)] {
-        let limit = Rtt::from_micros(limit_ms * 1000);
-        let world = generate(&WorldParams::builtin(), Game::Css, None, seed);
-        let mut planner = PlannerConfig::published(PlannerKind::Adaptive);
-        planner.adaptive = planner.adaptive.aiming_at(Objective::Best);
-        planner.adaptive.farthest = Some(limit);
-        let planner = planner.stopping_at(Rtt::from_micros(limit_ms * 1100));
-        let mut run = Run::new(&world, client, Game::Css, planner, seed);
-        run.prober.wanted = Filters {
-            max_rtt: Some(limit),
-            ..Filters::default()
-        };
-        let found = run.discover(|_, _, _| {}).unwrap().snapshot();
-        let within = |rtt: f64| rtt <= limit.as_millis_f64();
-        let rtts = found.servers.iter().filter_map(|row| row.rtt_ms);
-        let shown = rtts.filter(|&rtt| within(rtt)).count();
-        let there = world.rtts(world.client(client).unwrap());
-        let there = there.filter(|rtt| within(rtt.as_millis_f64())).count();
-        let case = format!("{client} within {limit_ms} ms: {shown} of {there}");
-        assert!(shown + 1 >= there.min(10), "{case}");
-        let probed = found.summary.probed;
-        assert!(probed < 800, "{case} with {probed} probes");
+        let runs: Vec<Within> = (0..5)
+            .map(|luck| best_within(client, limit_ms, seed, seed + luck))
+            .collect();
+        let case = format!("{client} within {limit_ms} ms: {runs:?}");
+        let missed = |run: &&Within| run.shown + 1 < run.there.min(10);
+        assert!(runs.iter().filter(missed).count() < 2, "{case}");
+        assert!(runs.iter().all(|run| run.probed < 800), "{case}");
+    }
+}
+
+/// Servers within a limit, and what it took to find them.
+#[derive(Debug)]
+struct Within {
+    shown: usize,
+    there: usize,
+    probed: usize,
+}
+
+fn best_within(client: &str, limit_ms: u32, seed: u64, luck: u64) -> Within {
+    let limit = Rtt::from_micros(limit_ms * 1000);
+    let world = generate(&WorldParams::builtin(), Game::Css, None, seed);
+    let mut planner = PlannerConfig::published(PlannerKind::Adaptive);
+    planner.adaptive = planner.adaptive.aiming_at(Objective::Best);
+    planner.adaptive.farthest = Some(limit);
+    let planner = planner.stopping_at(Rtt::from_micros(limit_ms * 1100));
+    let mut run = Run::new(&world, client, Game::Css, planner, luck);
+    run.prober.wanted = Filters {
+        max_rtt: Some(limit),
+        ..Filters::default()
+    };
+    let found = run.discover(|_, _, _| {}).unwrap().snapshot();
+    let within = |rtt: f64| rtt <= limit.as_millis_f64();
+    let rtts = found.servers.iter().filter_map(|row| row.rtt_ms);
+    let there = world.rtts(world.client(client).unwrap());
+    Within {
+        shown: rtts.filter(|&rtt| within(rtt)).count(),
+        there: there.filter(|rtt| within(rtt.as_millis_f64())).count(),
+        probed: found.summary.probed,
     }
 }

@@ -24,11 +24,14 @@ const MOST_ROWS: usize = 20;
 /// cursor's line, and two of what was there before.
 const OTHER_LINES: usize = 7;
 
+/// Answers from which on the planner's expectation is of this list.
+const SOME_ANSWERS: usize = 20;
+
 /// Seconds between two frames: eight a second look smooth and cost nothing.
 const FRAME_SECONDS: f64 = 0.125;
 
 /// Said to who saves nothing by waiting.
-const NEAR_EVERYTHING: &str = "nearly everything is near you: all of it takes nearly a full scan, --best 10 finds the ten best soon";
+const NEAR_EVERYTHING: &str = "nearly everything is near you; --best 10 spares you a full scan";
 
 /// What the lines above the rows say.
 #[derive(Debug, Clone, Copy)]
@@ -97,8 +100,12 @@ impl Headline<'_> {
 
     /// What the planner still expects: playable servers, and of those the ones that would be among
     /// the best; where the best alone are looked for, only those. Before it has found ten, nearly all
-    /// would be: that many is no news, and no number.
+    /// would be: that many is no news, and no number. And before some have answered, it expects what
+    /// it would of any list.
     fn expectation(&self) -> Option<String> {
+        if self.progress.answered < SOME_ANSWERS {
+            return None;
+        }
         let missed = self.progress.expected_missed?;
         let better = self.progress.expected_better.unwrap_or(0.0).round() as u64;
         Some(match (self.goal.only_best, better) {
@@ -301,6 +308,24 @@ RTT ms  PLAYERS  MAP        CC  AS       ADDRESS              PW  NAME
         });
         let pings: Vec<_> = live.best.iter().map(|row| row.rtt_ms).collect();
         assert_eq!(pings, [Some(45.1), Some(50.0), Some(187.0), None]);
+    }
+
+    #[test]
+    fn before_some_have_answered_nothing_is_expected() {
+        let shown = |answered| {
+            let progress = Progress {
+                answered,
+                expected_missed: Some(16_221.0),
+                ..progress()
+            };
+            let size = Size {
+                width: 100,
+                height: 24,
+            };
+            let frame = live(100, 24).frame(&progress, size, &Selection::default());
+            frame.join("\n").contains("16,221 playable to find")
+        };
+        assert!(!shown(3) && shown(20));
     }
 
     #[test]

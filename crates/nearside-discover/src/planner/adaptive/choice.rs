@@ -146,13 +146,14 @@ impl AdaptivePlanner {
         let possible = groups.iter().enumerate();
         let possible = possible.filter(|(_, group)| !group.busy && group.left > 0);
         possible
-            .map(|(index, group)| Ranked {
-                worth: question.worth(group, model, record).min(CERTAIN),
+            .map(|(index, group)| (question.worth(group, model, record), group, index))
+            .filter(|&(worth, ..)| worth >= floor)
+            .map(|(worth, group, index)| Ranked {
+                worth: worth.min(CERTAIN),
                 best: group.chances.best,
                 left: group.left,
                 index,
             })
-            .filter(|ranked| ranked.worth >= floor)
             .collect()
     }
 

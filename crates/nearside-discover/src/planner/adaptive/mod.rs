@@ -244,14 +244,19 @@ impl AdaptivePlanner {
     }
 
     /// Whether fewer than the k best were found although hardly a playable one is left: then farther
-    /// ones count too. Who named a limit wants none of them.
+    /// ones count too.
     fn wants_more_than_playable(&self) -> bool {
+        self.may_widen() && self.outlook.better < f64::from(self.config.enough.better)
+    }
+
+    /// Whether fewer than the k best were found, and farther ones are wanted for want of others. Who
+    /// named a limit wants none of them.
+    fn may_widen(&self) -> bool {
         !self.widened
             && self.config.farthest.is_none()
             && self.config.objective == Objective::Best
             && self.best.len() < self.config.best
             && self.has_looked()
-            && self.outlook.better < f64::from(self.config.enough.better)
     }
 
     /// Whether enough was probed to judge: a prior alone is no reason to tell a user with a short
@@ -284,6 +289,11 @@ impl AdaptivePlanner {
     fn stop_if_idle(&mut self, verdict: Verdict) {
         if self.tally.pending > 0 {
             return;
+        }
+        // Some may be left below the RTT to stop at, but nowhere in particular.
+        if self.may_widen() {
+            self.widened = true;
+            return self.decide();
         }
         self.spot_check();
         if self.queue.is_empty() {

@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use super::super::ServerId;
 use super::size::HeapBytes;
 
-/// So many who were asked later have answered: then hardly anybody who has not ever will. At 140
-/// probes a second that is 0.15 s after an answer would have been as quick as the others.
+/// When so many have answered beyond those whose turn was before, hardly anybody who has not ever will.
+/// At 140 probes a second that is 0.15 s after an answer would have been as quick as the others. Late
+/// answers to retries count too: it is an estimate, and only slow start goes by it.
 const OVERTAKEN_BY: usize = 20;
 
 /// Those who were asked and were not overtaken yet, the longest waiting first.

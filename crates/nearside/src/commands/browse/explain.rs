@@ -140,6 +140,9 @@ fn rtt(view: &GroupView) -> Cell {
 /// Expected servers from which on a group was not left for its distance.
 const SOME: f64 = 0.5;
 
+/// Fewer silent servers than this say nothing of the others.
+const FEW: u32 = 3;
+
 /// Why no more of a group was probed.
 fn reason(view: &GroupView, explanation: &Explanation) -> &'static str {
     let was_cut_short = explanation.stopped.is_none();
@@ -150,6 +153,7 @@ fn reason(view: &GroupView, explanation: &Explanation) -> &'static str {
         .is_some_and(|rtt| rtt >= explanation.rtt_stop);
     match view.probed {
         all if all == view.servers => "all probed",
+        1..FEW if view.answered == 0 && is_far && !some_left => "far, to judge by its neighbours",
         1.. if view.answered == 0 && !was_cut_short => "silent",
         _ if some_left && is_about_the_best => "playable, but hardly better",
         _ if some_left && was_cut_short => "cut short",
@@ -210,6 +214,13 @@ mod tests {
         assert_eq!(believed(200, own_end), "far, to judge by its neighbours");
         assert_eq!(believed(199, own_end), "few expected");
         assert_eq!(believed(199, None), "cut short");
+        let silent = |probed| GroupView {
+            believed_rtt: Some(Rtt::from_micros(375_000)),
+            ..view(142, probed, None)
+        };
+        let reason = |probed| reason(&silent(probed), &explanation(Some(Verdict::FewMissing)));
+        assert_eq!(reason(1), "far, to judge by its neighbours");
+        assert_eq!(reason(3), "silent");
     }
 
     #[test]
