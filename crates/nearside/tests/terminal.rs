@@ -126,7 +126,9 @@ fn a_narrow_terminal_wraps_no_row() {
     let Some(terminal) = Terminal::run(test, 40, 24, &arguments) else {
         return;
     };
-    let live = terminal.wait_for("rows of the live view", |text| pings(text).len() >= 5);
+    let live = terminal.wait_for("rows, and what is expected", |text| {
+        pings(text).len() >= 5 && text.contains("playable to find")
+    });
     let rows = live.lines().filter(|line| !line.trim().is_empty()).count();
     assert_eq!(
         rows,
